@@ -1,0 +1,107 @@
+#pragma once
+#include <pitsaw/base/clock.hpp>
+#include <pitsaw/base/inbox.hpp>
+#include <pitsaw/executor/budget.hpp>
+#include <pitsaw/executor/continuation.hpp>
+#include <pitsaw/executor/timer_queue.hpp>
+
+#include <atomic>
+#include <coroutine>
+#include <cstdint>
+#include <exception>
+#include <string_view>
+
+namespace pitsaw::inline v0 {
+
+class driver;
+
+/// The part of a worker that running coroutines touch: where they wait for their turn and for time.
+///
+/// It is what `environment::executor` names. Users hold an `executor_ref`; the library's own leaves use the
+/// members directly, for they are on every await's path.
+///
+/// Lifetime: that of the runtime. Threads: everything is the worker's own, except `post_from_any_thread`.
+class executor {
+  public:
+    executor(executor&&) = delete;
+
+    ready_queue ready;                  ///< coroutines whose turn it is
+    budget hops;                        ///< refilled by the loop at each resume
+    continuation* current = nullptr;    ///< the running header, null in callbacks and in the loop
+    timer_queue timers;                 ///< sleeps and deadlines
+    driver* io = nullptr;               ///< set once
+    std::uint64_t suspensions = 0;      ///< how many leaves have suspended so far
+    std::uint64_t watched = UINT64_MAX; ///< calls `on_watched` when `suspensions` gets here
+    std::uint32_t operations = 0;       ///< in flight at the driver
+    std::uint32_t foreign = 0;          ///< promises by other threads to post here: portals, foreign awaitables
+    std::uint32_t unwinding = 0;        ///< how many stopped frames are being destroyed
+
+    /// Appends `to` to the ready queue from its worker and from anywhere else.
+    void post_from_any_thread(continuation& to, resume_as how) noexcept;
+
+    /// Parks a hop whose budget is spent; returns what the hop resumes instead: nothing.
+    [[nodiscard]] std::coroutine_handle<> park(continuation& to) noexcept;
+
+    [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;
+
+    /// An exception that no coroutine can receive.
+    virtual void lost_error(std::exception_ptr error) noexcept = 0;
+
+    /// One line for the operator.
+    virtual void log(std::string_view line) noexcept = 0;
+
+  protected:
+    executor() = default;
+    ~executor() = default;
+
+    /// Waits until no thread is inside `post_from_any_thread`: one may still be about to wake us, although what it
+    /// posted has already run and ended everything.
+    void wait_for_posters() const noexcept;
+
+    virtual void wake() noexcept = 0;                     ///< from any thread: the inbox is no longer empty
+    virtual void on_watched(continuation& leaf) noexcept; ///< a harness looks on
+
+    inbox<continuation, &continuation::link> inbox_; ///< any thread pushes, the worker takes
+
+    std::atomic<std::uint32_t> posters_ = 0; ///< any thread
+
+    friend void note_suspension(executor&, continuation&) noexcept;
+};
+
+/// Counts a leaf that has just suspended; `leaf` is the header that waits.
+inline void note_suspension(executor& on, continuation& leaf) noexcept {
+    if (++on.suspensions == on.watched) [[unlikely]] on.on_watched(leaf);
+}
+
+/// The executor whose worker is this thread, or null. Never inlined: a coroutine may be on another thread after
+/// a suspension, and compilers keep the address of a thread-local across it.
+[[nodiscard, gnu::noinline]] executor* current_executor() noexcept;
+
+/// Makes `next` this thread's executor and returns the one before.
+[[gnu::noinline]] executor* exchange_current_executor(executor* next) noexcept;
+
+/// Names a worker: where coroutines run and where their leaves come back to.
+///
+/// ```cpp
+/// auto here = (co_await ps::this_task::get_environment()).executor;
+/// ```
+/// Lifetime: the runtime must outlive it. Threads: any may hold, copy and compare it.
+class executor_ref {
+  public:
+    executor_ref() = default;
+    explicit(false) executor_ref(executor& named) noexcept : named_(&named) {}
+
+    [[nodiscard]] executor& operator*() const noexcept { return *named_; }
+    [[nodiscard]] executor* operator->() const noexcept { return named_; }
+    [[nodiscard]] explicit operator bool() const noexcept { return named_ != nullptr; }
+
+    /// Whether the calling thread is this worker.
+    [[nodiscard]] bool is_current() const noexcept { return named_ == current_executor(); }
+
+    [[nodiscard]] friend bool operator==(executor_ref, executor_ref) = default;
+
+  private:
+    executor* named_ = nullptr;
+};
+
+} // namespace pitsaw::inline v0

@@ -1,0 +1,63 @@
+#pragma once
+#include <pitsaw/executor/continuation.hpp>
+#include <pitsaw/executor/executor_ref.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace pitsaw::inline v0 {
+
+/// Carries a stop from any thread to the worker whose children it concerns, as a node of the worker's inbox.
+///
+/// The owner's stop source has its bit already; this only makes the suspended leaves notice. The node may still
+/// be on its way when its scope has ended; whoever comes second, the end or the delivery, goes on.
+///
+/// | bit         | written by              | meaning                                                |
+/// |-------------|-------------------------|--------------------------------------------------------|
+/// | `asked`     | any thread, in `ask`    | the node is in the inbox, or was                       |
+/// | `delivered` | the worker, on arrival  | the node is back in its owner's hands                  |
+/// | `closed`    | the worker, in `close`  | the scope has ended; a later `ask` sends nothing       |
+///
+/// Lifetime: a member of its scope, which must not go while `close()` said that the node is on its way. Threads:
+/// `ask` from any, the rest by the worker.
+class remote_ask {
+  public:
+    /// `on_arrival(owner, is_closed)` runs on the worker, once, after the first `ask`.
+    using arrival = void (*)(void* owner, bool is_closed) noexcept;
+
+    remote_ask(arrival on_arrival, void* owner) noexcept : frame_{arrived, destroyed, {}, on_arrival, owner} {}
+    remote_ask(remote_ask&&) = delete;
+
+    void ask(executor& worker) noexcept {
+        // acq_rel: pairs with close() and arrived(), which see everything before the ask.
+        auto const before = bits_.fetch_or(asked, std::memory_order_acq_rel);
+        if ((before & (asked | closed)) == 0) worker.post_from_any_thread(frame_.node, resume_as::callback);
+    }
+
+    /// The scope has ended. False: a node is on its way, and its arrival (with `is_closed`) ends the scope.
+    [[nodiscard]] bool close() noexcept {
+        auto const before = bits_.fetch_or(closed, std::memory_order_acq_rel); // pairs with ask()
+        return (before & (asked | delivered)) != asked;
+    }
+
+  private:
+    struct frame {
+        void (*resume)(void*) noexcept;
+        void (*destroy)(void*) noexcept;
+        continuation node;
+        arrival on_arrival;
+        void* owner;
+    };
+
+    static void arrived(void* where) noexcept;
+    static void destroyed(void*) noexcept {}
+
+    static constexpr std::uint8_t asked = 1;
+    static constexpr std::uint8_t delivered = 2;
+    static constexpr std::uint8_t closed = 4;
+
+    frame frame_;
+    std::atomic<std::uint8_t> bits_ = 0;
+};
+
+} // namespace pitsaw::inline v0

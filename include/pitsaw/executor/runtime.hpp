@@ -1,0 +1,82 @@
+#pragma once
+#include <pitsaw/executor/environment.hpp>
+#include <pitsaw/stop/inplace_stop_token.hpp>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+namespace pitsaw::inline v0 {
+
+class driver;
+class worker;
+struct boundary;
+
+/// What a runtime is told at its start. All members have defaults.
+struct runtime_options {
+    /// Receives exceptions that no coroutine can: a clean-up that failed, a loser's exception. The default
+    /// writes a line to stderr. Runs on the worker; must not throw.
+    std::function<void(std::exception_ptr)> on_lost_error;
+    /// Receives one line for the operator. The default writes it to stderr. Runs on the worker; must not throw.
+    std::function<void(std::string_view)> on_log;
+    /// The root environment's task-local pointer.
+    void* local = nullptr;
+    /// No thread outside will ever wake this runtime or stop it: a wait that nothing can end is then a checked
+    /// error instead of a hang. Portals and foreign awaitables still count as something that can.
+    bool is_closed_world = false;
+};
+
+/// One worker: a thread's loop with its driver, its timers and its ready queue.
+///
+/// ```cpp
+/// ps::runtime rt;
+/// ps::outcome<int> end = ps::sync_wait(rt, work());      // the loop runs on this thread, until work() has ended
+/// ```
+/// Lifetime: an object, no global. It must outlive whatever holds its executor. Destroying it joins everything;
+/// there is nothing to join unless it is destroyed from inside its own loop, which is a checked error.
+/// Threads: it is created, used and destroyed on one thread; only `request_stop` may come from others.
+/// Errors: std::bad_alloc or std::system_error from the constructor.
+/// Stopping: `request_stop` is final; later work is stopped at its first leaf.
+class runtime {
+  public:
+    explicit runtime(runtime_options options = {});
+
+    /// With a driver of one's own: a simulated world, for one.
+    explicit runtime(std::unique_ptr<driver> own, runtime_options options = {});
+
+    runtime(runtime&&) = delete;
+    ~runtime();
+
+    [[nodiscard]] executor_ref get_executor() const noexcept;
+
+    /// Asks everything that runs here to stop. Callbacks registered at tokens run on the calling thread.
+    void request_stop(stop_reason why = stop_reason::shutdown) noexcept;
+
+    /// The loop itself, for whoever drives or observes it from below: `sync_wait`, a simulated world.
+    [[nodiscard]] worker& loop() const noexcept { return *worker_; }
+
+  private:
+    std::unique_ptr<worker> worker_;
+};
+
+/// Runs one chain on `on` until it has ended: what `sync_wait` is made of.
+///
+/// Lifetime: on the waiting thread's stack.
+class root_run {
+  public:
+    explicit root_run(runtime& on);
+    root_run(root_run&&) = delete;
+    ~root_run();
+
+    [[nodiscard]] environment const& env() const noexcept { return env_; }
+
+    /// Runs the loop until `is_done`. `edge` is where a stop of the runtime enters.
+    void drive(boundary& edge, bool const& is_done) noexcept;
+
+  private:
+    worker& worker_;
+    environment env_;
+};
+
+} // namespace pitsaw::inline v0

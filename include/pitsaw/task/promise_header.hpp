@@ -1,0 +1,126 @@
+#pragma once
+#include <pitsaw/executor/environment.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <cstdint>
+#include <source_location>
+
+namespace pitsaw::inline v0 {
+
+struct boundary;
+struct cleanup;
+struct promise_header;
+
+/// How a task ends. `stopped` is the third way, beside a value and an exception (docs/guide/stopping.md).
+enum class ending : std::uint8_t { value, exception, stopped };
+
+/// A suspended leaf as its chain's stop slot sees it.
+///
+/// `ask_to_stop` is called by the worker when a stop reaches the chain. It completes nothing at once: it
+/// withdraws or cancels, and whatever comes of it goes through the ready queue or the driver. So a scope may
+/// walk over its children while it asks them.
+struct waiter {
+    void (*ask_to_stop)(waiter&) noexcept; ///< set once
+
+    explicit waiter(void (*ask)(waiter&) noexcept) noexcept : ask_to_stop(ask) {}
+    waiter(waiter&&) = delete;
+};
+
+/// Where a chain of awaits begins, seen from the scope that waits for it.
+///
+/// Between two boundaries exactly one leaf is suspended, so one pointer is enough to reach it: the stop slot.
+/// Lifetime: in the awaiter (or node) of the scope. Threads: the worker's only.
+struct boundary {
+    using on_child_ended = std::coroutine_handle<> (*)(boundary&, promise_header& root, ending) noexcept;
+
+    promise_header* root = nullptr;    ///< the chain's first header: set once, before the start
+    waiter* waiting = nullptr;         ///< the stop slot: set and cleared by the leaf
+    on_child_ended child_ended;        ///< set once; returns what runs next
+    std::uint32_t swallowed_stops = 0; ///< by `as_outcome`, in a row
+
+    explicit boundary(on_child_ended callback) noexcept : child_ended(callback) {}
+    boundary(boundary&&) = delete;
+
+    /// Passes a stop on to the leaf, if one waits.
+    void ask_to_stop() noexcept {
+        if (waiting != nullptr) waiting->ask_to_stop(*waiting);
+    }
+};
+
+/// The first base of each promise: how a coroutine finds its environment, its parent and its end. 48 bytes.
+///
+/// Threads: the worker's only, once started. A header also stands for a leaf that a combinator awaits without a
+/// coroutine of its own (`leaf_frame`).
+struct promise_header : continuation {
+    environment const* env = nullptr;    ///< copied from the parent when awaited; null: not started
+    promise_header* parent = nullptr;    ///< the async stack: a plain list
+    std::source_location awaiting;       ///< where the running await stands in this coroutine
+    cleanup* cleanups = nullptr;         ///< at_exit, innermost first
+    boundary* edge = nullptr;            ///< the scope's side of this chain, copied when awaited
+
+    promise_header() = default;
+    ~promise_header() {
+        if (cleanups != nullptr) [[unlikely]] drop_cleanups();
+    }
+
+    [[nodiscard]] bool is_started() const noexcept { return env != nullptr; }
+
+    /// Makes this the child of `by` in the same chain.
+    void join_chain(promise_header& by) noexcept {
+        env = by.env;
+        parent = &by;
+        edge = by.edge;
+    }
+
+    /// Makes this the first of a new chain that ends at `at`.
+    void begin_chain(boundary& at, environment const& in, promise_header* by) noexcept {
+        env = &in;
+        parent = by;
+        edge = &at;
+        at.root = this;
+    }
+
+    /// The coroutine's body is over with a value or an exception: clean-ups, then the boundary or the parent.
+    [[nodiscard]] std::coroutine_handle<> ended(ending how) noexcept;
+
+    /// A leaf that this coroutine awaits stops: the coroutine is never resumed. Posts the walk to the boundary
+    /// and returns nothing to run. Also what P2300's senders call (`set_stopped`).
+    std::coroutine_handle<> unhandled_stopped() noexcept;
+
+    /// The same for a leaf of ours, which knows that it is on its worker.
+    std::coroutine_handle<> stop_here() noexcept {
+        env->executor->ready.push(*this, resume_as::stopped);
+        return std::noop_coroutine();
+    }
+
+    /// Walks up to the nearest clean-up or boundary. The loop does this for `resume_as::stopped`.
+    [[nodiscard]] std::coroutine_handle<> climb() noexcept;
+
+    /// Begins the innermost clean-up; the ending `how` goes on when none is left.
+    [[nodiscard]] std::coroutine_handle<> run_cleanups(ending how) noexcept;
+
+    /// Destroys clean-ups that were never run, since the frame is destroyed without an ending.
+    void drop_cleanups() noexcept;
+};
+static_assert(sizeof(promise_header) == 48);
+
+/// A promise that carries a header as its first base.
+template <class Promise>
+concept environment_promise = std::derived_from<Promise, promise_header>;
+
+/// Passes control to `to`: symmetric transfer, or the ready queue when the budget is spent.
+[[nodiscard]] inline std::coroutine_handle<> transfer(promise_header& to) noexcept {
+    executor& worker = *to.env->executor;
+    worker.current = &to;
+    if (worker.hops.spend()) [[likely]] return to.handle();
+    return worker.park(to);
+}
+
+inline std::coroutine_handle<> promise_header::ended(ending const how) noexcept {
+    if (cleanups != nullptr) [[unlikely]] return run_cleanups(how);
+    if (edge->root == this) return edge->child_ended(*edge, *this, how);
+    return transfer(*parent);
+}
+
+} // namespace pitsaw::inline v0

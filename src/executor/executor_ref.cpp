@@ -1,0 +1,40 @@
+#include <pitsaw/executor/executor_ref.hpp>
+
+#include <thread>
+#include <utility>
+
+namespace pitsaw::inline v0 {
+
+namespace {
+thread_local constinit executor* worker_of_this_thread = nullptr;
+}
+
+executor* current_executor() noexcept { return worker_of_this_thread; }
+
+executor* exchange_current_executor(executor* const next) noexcept {
+    return std::exchange(worker_of_this_thread, next);
+}
+
+void executor::post_from_any_thread(continuation& to, resume_as const how) noexcept {
+    if (current_executor() == this) {
+        ready.push(to, how);
+        return;
+    }
+    posters_.fetch_add(1, std::memory_order_relaxed); // the push publishes it
+    if (inbox_.push(to, static_cast<std::uintptr_t>(how))) wake();
+    posters_.fetch_sub(1, std::memory_order_release); // pairs with wait_for_posters()
+}
+
+void executor::wait_for_posters() const noexcept {
+    while (posters_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+}
+
+std::coroutine_handle<> executor::park(continuation& to) noexcept {
+    current = nullptr;
+    ready.push(to);
+    return std::noop_coroutine();
+}
+
+void executor::on_watched(continuation&) noexcept {}
+
+} // namespace pitsaw::inline v0

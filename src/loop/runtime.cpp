@@ -1,0 +1,40 @@
+#include <pitsaw/executor/runtime.hpp>
+
+#include "loop/choose_driver.hpp"
+#include "loop/worker.hpp"
+
+#include <utility>
+
+namespace pitsaw::inline v0 {
+
+runtime::runtime(runtime_options options)
+    : worker_(std::make_unique<worker>(choose_driver(), std::move(options))) {}
+
+runtime::runtime(std::unique_ptr<driver> own, runtime_options options)
+    : worker_(std::make_unique<worker>(std::move(own), std::move(options))) {}
+
+runtime::~runtime() = default;
+
+executor_ref runtime::get_executor() const noexcept { return *worker_; }
+
+void runtime::request_stop(stop_reason const why) noexcept {
+    if (worker_->stop.request_stop(why)) worker_->stop_from_afar.ask(*worker_);
+}
+
+root_run::root_run(runtime& on) : worker_(on.loop()) {
+    check(current_executor() == nullptr,
+          "sync_wait was called by a task or a second runtime's thread: co_await instead");
+    check(!worker_.is_running(), "sync_wait on a runtime that another thread runs");
+    env_ = environment{worker_, worker_.stop.get_token(), nullptr, worker_.local};
+    exchange_current_executor(&worker_);
+}
+
+root_run::~root_run() { exchange_current_executor(nullptr); }
+
+void root_run::drive(boundary& edge, bool const& is_done) noexcept {
+    worker_.root = &edge;
+    worker_.run(is_done);
+    worker_.root = nullptr;
+}
+
+} // namespace pitsaw::inline v0

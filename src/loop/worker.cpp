@@ -1,0 +1,118 @@
+#include "loop/worker.hpp"
+
+#include <cstdio>
+#include <utility>
+
+namespace pitsaw::inline v0 {
+
+namespace {
+
+// The driver is polled after this many resumes or this much time, whichever comes first; the count stretches up
+// to the maximum while polls find nothing, for then tasks only wait for each other. The clock is read every few
+// resumes, since reading it costs more than a resume.
+constexpr std::uint32_t resumes_min = 61;
+constexpr std::uint32_t resumes_max = 16 * resumes_min;
+constexpr std::uint32_t resumes_between_clock_reads = 8;
+constexpr duration time_between_polls_max = std::chrono::milliseconds(1);
+
+// Timers fired or moved in one turn; more wait for the next, so that a million of them do not stop the world.
+constexpr std::size_t timers_per_turn = 4096;
+
+void ask_root(void* const owner, bool) noexcept {
+    if (auto* const root = static_cast<worker*>(owner)->root) root->ask_to_stop();
+}
+
+} // namespace
+
+worker::worker(std::unique_ptr<driver> own, runtime_options options)
+    : stop_from_afar(ask_root, this), local(options.local), driver_(std::move(own)), options_(std::move(options)),
+      resumes_between_polls_(resumes_min) {
+    io = driver_.get();
+}
+
+worker::~worker() {
+    check(!is_running_, "a runtime was destroyed by work that runs on it: let its sync_wait return first");
+    wait_for_posters();
+    take_inbox(); // a stop may still be on its way from another thread; nobody is left to be asked
+    check(operations == 0, "a runtime was destroyed with operations in flight");
+}
+
+void worker::run(bool const& is_done) noexcept {
+    is_running_ = true;
+    while (!is_done) {
+        resume_ready(is_done);
+        if (!is_done) poll_once();
+    }
+    is_running_ = false;
+}
+
+void worker::resume_ready(bool const& is_done) noexcept {
+    auto const started = now();
+    for (std::uint32_t resumes = 1; !ready.empty() && !is_done; ++resumes) {
+        resume_one();
+        if (resumes >= resumes_between_polls_) break;
+        if (resumes % resumes_between_clock_reads == 0 &&
+            saturating_difference(now(), started) >= time_between_polls_max)
+            break;
+    }
+}
+
+void worker::resume_one() noexcept {
+    auto const [next, how] = ready.pop();
+    hops.refill();
+    if (how == resume_as::callback) {
+        current = nullptr;
+        next->handle().resume();
+    } else {
+        current = next;
+        if (how == resume_as::coroutine)
+            next->handle().resume();
+        else
+            static_cast<promise_header*>(next)->climb().resume();
+    }
+    current = nullptr;
+}
+
+void worker::take_inbox() noexcept {
+    inbox_.take_all([this](continuation& node, std::uintptr_t const how) noexcept {
+        ready.push(node, static_cast<resume_as>(how));
+    });
+}
+
+void worker::poll_once() noexcept {
+    take_inbox();
+    auto const until = ready.empty() ? timers.next_wake() : time_point::min();
+    if (until == never && options_.is_closed_world)
+        check(can_be_woken(), "deadlock: every task waits, and nothing is left that could wake one");
+    auto const count = driver_->poll(events_, until);
+    ++turn_;
+    if (observer != nullptr) [[unlikely]] observer->before_delivery(turn_);
+    for (std::size_t i = 0; i < count; ++i) events_[i].op->on_event(*events_[i].op, events_[i]);
+    auto const fired = timers.expire(now(), timers_per_turn);
+    if (count != 0 || fired != 0)
+        resumes_between_polls_ = resumes_min;
+    else if (resumes_between_polls_ < resumes_max)
+        resumes_between_polls_ *= 2;
+}
+
+bool worker::can_be_woken() const noexcept { return operations != 0 || foreign != 0; }
+
+void worker::on_watched(continuation& leaf) noexcept {
+    if (observer != nullptr) observer->on_watched(leaf);
+}
+
+void worker::lost_error(std::exception_ptr error) noexcept {
+    if (options_.on_lost_error) return options_.on_lost_error(std::move(error));
+    try {
+        std::rethrow_exception(std::move(error));
+    } catch (std::exception const& what) {
+        std::fprintf(stderr, "pitsaw: lost error: %s\n", what.what());
+    } catch (...) { std::fputs("pitsaw: lost error of an unknown type\n", stderr); }
+}
+
+void worker::log(std::string_view const line) noexcept {
+    if (options_.on_log) return options_.on_log(line);
+    std::fprintf(stderr, "pitsaw: %.*s\n", static_cast<int>(line.size()), line.data());
+}
+
+} // namespace pitsaw::inline v0

@@ -1,0 +1,66 @@
+#pragma once
+#include <pitsaw/executor/executor_ref.hpp>
+#include <pitsaw/executor/remote_ask.hpp>
+#include <pitsaw/executor/runtime.hpp>
+#include <pitsaw/io/driver.hpp>
+#include <pitsaw/stop/inplace_stop_token.hpp>
+#include <pitsaw/task/promise_header.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+namespace pitsaw::inline v0 {
+
+/// Looks on at a worker, for harnesses that act at exact moments. The worker calls it on its own thread.
+struct worker_observer {
+    virtual ~worker_observer() = default;
+    /// A leaf has just suspended and is the one that was watched for.
+    virtual void on_watched(continuation& leaf) noexcept = 0;
+    /// The events and timers of turn `turn` are known and will be delivered next.
+    virtual void before_delivery(std::uint64_t turn) noexcept = 0;
+};
+
+/// One thread's loop: ready queue, timers, driver, inbox. The only place where coroutines meet a driver.
+///
+/// Lifetime: the runtime's. Threads: the one that runs it; `wake` and the inbox from any.
+class worker final : public executor {
+  public:
+    worker(std::unique_ptr<driver> own, runtime_options options);
+    ~worker();
+
+    /// Turns until `is_done`.
+    void run(bool const& is_done) noexcept;
+
+    [[nodiscard]] auto now() const noexcept -> time_point override { return driver_->now(); }
+    void lost_error(std::exception_ptr error) noexcept override;
+    void log(std::string_view line) noexcept override;
+
+    [[nodiscard]] bool is_running() const noexcept { return is_running_; }
+    [[nodiscard]] std::uint64_t turn() const noexcept { return turn_; }
+
+    worker_observer* observer = nullptr; ///< set between runs
+    boundary* root = nullptr;            ///< what runs, for a stop of the runtime to reach
+    inplace_stop_source stop;            ///< the root environment's
+    remote_ask stop_from_afar;           ///< brings a stop of the runtime to `root`
+    void* local = nullptr;               ///< set once
+
+  private:
+    void wake() noexcept override { driver_->wake(); }
+    void on_watched(continuation& leaf) noexcept override;
+
+    void resume_ready(bool const& is_done) noexcept;
+    void resume_one() noexcept;
+    void take_inbox() noexcept;
+    void poll_once() noexcept;
+    [[nodiscard]] bool can_be_woken() const noexcept;
+
+    std::unique_ptr<driver> driver_;
+    runtime_options options_;
+    std::uint64_t turn_ = 0;
+    std::uint32_t resumes_between_polls_;
+    bool is_running_ = false;
+    std::array<event, 64> events_;
+};
+
+} // namespace pitsaw::inline v0

@@ -1,0 +1,36 @@
+#include <pitsaw/task/foreign_awaitable.hpp>
+
+namespace pitsaw::inline v0 {
+
+namespace {
+
+foreign_return& of_frame(void* const frame) noexcept { return *static_cast<foreign_return*>(frame); }
+
+// Second resume, by our worker.
+void go_on(void* const frame) noexcept {
+    auto& self = of_frame(frame);
+    self.expect_no_more();
+    self.header->env->executor->ready.push(
+        *self.header, self.proxy.is_stopped ? resume_as::stopped : resume_as::coroutine);
+}
+
+// First resume, by whichever thread completed the foreign side. After the post the frame is our worker's again.
+void hand_over(void* const frame) noexcept {
+    auto& self = of_frame(frame);
+    self.resume = go_on;
+    self.header->env->executor->post_from_any_thread(self.proxy, resume_as::callback);
+}
+
+void nothing_to_destroy(void*) noexcept {}
+
+} // namespace
+
+foreign_return::foreign_return() noexcept : resume(hand_over), destroy(nothing_to_destroy) {}
+
+std::coroutine_handle<> foreign_return::promise::unhandled_stopped() noexcept {
+    is_stopped = true;
+    hand_over(handle().address());
+    return std::noop_coroutine();
+}
+
+} // namespace pitsaw::inline v0

@@ -1,0 +1,33 @@
+#include <pitsaw/time/sleep.hpp>
+
+namespace pitsaw::inline v0 {
+
+std::coroutine_handle<> sleep_awaiter::start(promise_header& header) noexcept {
+    auto& env = *header.env;
+    if (env.stop.stop_requested()) return header.stop_here();
+    auto& worker = *env.executor;
+    auto const now = worker.now();
+    if (span_ != until_a_moment) deadline = saturating_add(now, span_);
+    if (deadline <= now) return transfer(header);
+    header_ = &header;
+    header.edge->waiting = this;
+    worker.timers.arm(*this);
+    note_suspension(worker, header);
+    return std::noop_coroutine();
+}
+
+void sleep_awaiter::withdrawn(waiter& self) noexcept {
+    auto& sleep = static_cast<sleep_awaiter&>(self);
+    auto& header = *sleep.header_;
+    header.env->executor->timers.disarm(sleep);
+    header.edge->waiting = nullptr;
+    header.stop_here();
+}
+
+void sleep_awaiter::expired(timer_node& self) noexcept {
+    auto& header = *static_cast<sleep_awaiter&>(self).header_;
+    header.edge->waiting = nullptr;
+    header.env->executor->ready.push(header);
+}
+
+} // namespace pitsaw::inline v0
