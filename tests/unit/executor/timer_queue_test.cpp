@@ -250,7 +250,8 @@ TEST(timer_queue, a_million_timers_cost_each_call_no_more_than_its_budget) {
         timers.arm(node);
     }
     for (auto& node : nodes) {
-        if (&node != &nodes[12345]) ASSERT_TRUE(timers.disarm(node));
+        if (&node == &nodes[12345]) continue;
+        ASSERT_TRUE(timers.disarm(node));
     }
     EXPECT_EQ(timers.size(), 1u);
     EXPECT_EQ(timers.expire(at(29'999'999'999), 64), 0u);
@@ -291,10 +292,10 @@ class against_model {
     against_model(std::uint64_t seed, std::size_t timers)
         : random_(seed), now_(at(random_.chance(0.5) ? random_.between(-1000, 1000) : any_time())),
           horizon_(now_), queue_(now_), nodes_(timers) {
-        for (auto& node : nodes_) node.owner = this;
+        for (auto& timer : nodes_) timer.owner = this;
     }
     ~against_model() {
-        for (auto& node : nodes_) (void)queue_.disarm(node);
+        for (auto& timer : nodes_) (void)queue_.disarm(timer);
     }
 
     void run(int steps) {
@@ -399,8 +400,9 @@ class against_model {
         ++calls_;
         calls_in_progress_ = true;
         auto const before = fired_;
-        ASSERT_EQ(queue_.expire(now_, budget), fired_ - before);
+        auto const reported = queue_.expire(now_, budget);
         calls_in_progress_ = false;
+        ASSERT_EQ(reported, fired_ - before);
         ASSERT_LE(fired_ - before, budget);
         if (budget == plenty) {
             for (auto const& [due, timer] : waiting_) {
