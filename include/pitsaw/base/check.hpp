@@ -8,18 +8,30 @@ namespace pitsaw::inline v0 {
 
 /// A condition the library or its user promised; stays on in release builds.
 ///
-/// `what` says what was broken and what to do about it. Threads: any.
-inline void check(bool holds, char const* what,
-                  std::source_location where = std::source_location::current()) noexcept {
-    if (!holds) [[unlikely]] check_failed(what, where);
+///     check(!armed(), "a timer is armed once: disarm it before arming it again");
+///
+/// `what` says what was broken and what to do about it. Threads: any. Errors: a broken promise ends the
+/// process, for what would run on is no longer the program that was written.
+constexpr void check(bool holds, char const* what,
+                     std::source_location where = std::source_location::current()) noexcept {
+    if (!holds) [[unlikely]]
+        check_failed(what, where);
 }
 
 /// As `check`, for conditions whose cost on a hot path has been measured: gone when NDEBUG is defined.
-inline void debug_check([[maybe_unused]] bool holds, [[maybe_unused]] char const* what,
-                        [[maybe_unused]] std::source_location where = std::source_location::current()) noexcept {
+constexpr void
+debug_check([[maybe_unused]] bool holds, [[maybe_unused]] char const* what,
+            [[maybe_unused]] std::source_location where = std::source_location::current()) noexcept {
 #ifndef NDEBUG
     check(holds, what, where);
 #endif
 }
+
+namespace detail {
+/// Prints who awaits whom from the task that runs on this thread, nothing where none does. Defined by the
+/// task layer, which alone knows the chain; declared here because `check_failed` calls it. To stderr, without
+/// a heap.
+void print_async_stack_of_this_thread() noexcept;
+} // namespace detail
 
 } // namespace pitsaw::inline v0

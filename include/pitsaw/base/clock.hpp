@@ -51,7 +51,8 @@ template <class Rep, class Period>
 /// `at + by`, held at `never` and at the beginning of time instead of wrapping.
 [[nodiscard]] constexpr time_point saturating_add(time_point const at, duration const by) noexcept {
     std::int64_t sum = 0;
-    if (!__builtin_add_overflow(at.time_since_epoch().count(), by.count(), &sum)) return time_point(duration(sum));
+    if (!__builtin_add_overflow(at.time_since_epoch().count(), by.count(), &sum))
+        return time_point(duration(sum));
     return by.count() > 0 ? never : time_point::min();
 }
 

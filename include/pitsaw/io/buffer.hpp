@@ -1,0 +1,34 @@
+#pragma once
+#include <pitsaw/io/operation.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace pitsaw::inline v0 {
+
+/// The most bytes one operation moves, for a result counts in 31 bits. Longer buffers lead to a short
+/// transfer.
+inline constexpr std::size_t transfer_bytes_max = std::numeric_limits<std::int32_t>::max();
+
+/// Lends `bytes` to a receive: the driver writes to them until the final event.
+inline void set_buffer(operation& op, std::span<std::byte> bytes) noexcept {
+    op.address = bytes.data();
+    op.length = static_cast<std::uint32_t>(std::min(bytes.size(), transfer_bytes_max));
+}
+
+/// Lends `bytes` to a send or a connect: the driver reads them until the final event and never writes.
+inline void set_buffer(operation& op, std::span<std::byte const> bytes) noexcept {
+    op.address =
+        const_cast<std::byte*>(bytes.data()); // one field serves both directions, as in a kernel's record
+    op.length = static_cast<std::uint32_t>(std::min(bytes.size(), transfer_bytes_max));
+}
+
+/// The bytes lent with `set_buffer`, as a driver sees them.
+[[nodiscard]] inline auto buffer_of(operation const& op) noexcept -> std::span<std::byte> {
+    return {static_cast<std::byte*>(op.address), op.length};
+}
+
+} // namespace pitsaw::inline v0

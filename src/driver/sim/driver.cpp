@@ -1,0 +1,239 @@
+#include "driver/sim/driver.hpp"
+
+#include <pitsaw/base/check.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+namespace pitsaw::inline v0 {
+namespace {
+
+struct later {
+    template <class Step> auto operator()(Step const& a, Step const& b) const noexcept -> bool {
+        return a.at != b.at ? a.at > b.at : a.order > b.order;
+    }
+};
+
+} // namespace
+
+sim_driver::sim_driver(sim_driver_options options, sim_observer* observer)
+    : options_(options), observer_(observer), choices_(options.seed), sockets_(options.stream_capacity) {
+    check(options.stream_capacity > 0, "sim_driver_options::stream_capacity is at least one byte");
+}
+
+sim_driver::~sim_driver() {
+    if (counts_.in_flight == 0) return;
+    auto const oldest = std::ranges::min_element(
+        records_, {}, [](record const& r) { return r.at == stage::free ? UINT64_MAX : r.sequence; });
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "driver law 15 (teardown): %zu in flight, the oldest a %s on descriptor %u",
+                  counts_.in_flight, oldest->op != nullptr ? name(oldest->op->code).data() : "discard",
+                  static_cast<unsigned>(oldest->slot));
+    check_failed(text, std::source_location::current());
+}
+
+void sim_driver::observe(sim_observer* who) { observer_ = who; }
+
+void sim_driver::check_home() noexcept {
+    auto const here = std::this_thread::get_id();
+    if (home_ == std::thread::id{}) home_ = here;
+    check(home_ == here,
+          "driver law 11 (home): only wake() may be called by another thread than the worker's");
+}
+
+auto sim_driver::attach(native_handle handle) noexcept -> io_result<descriptor> {
+    if (!sockets_.is_open(handle))
+        return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
+    auto const number = static_cast<std::size_t>(handle);
+    if (number >= slot_of_handle_.size()) slot_of_handle_.resize(number + 1, nobody);
+    check(slot_of_handle_[number] == nobody, "a handle is attached once");
+    auto index = static_cast<std::uint32_t>(slots_.size());
+    if (free_slots_.empty()) {
+        slots_.emplace_back();
+    } else {
+        index = free_slots_.back();
+        free_slots_.pop_back();
+    }
+    auto& made = slots_[index];
+    made.handle = handle;
+    made.is_open = true;
+    slot_of_handle_[number] = index;
+    ++counts_.descriptors_open;
+    return descriptor{index, made.generation};
+}
+
+auto sim_driver::find(descriptor target) noexcept -> slot* {
+    if (target.index >= slots_.size()) return nullptr;
+    auto& candidate = slots_[target.index];
+    return candidate.is_open && candidate.generation == target.generation ? &candidate : nullptr;
+}
+
+auto sim_driver::find(operation const& op) noexcept -> std::uint32_t {
+    if (op.state == 0) return nobody;
+    identity mark{};
+    std::memcpy(&mark, op.scratch, sizeof mark);
+    check(mark.home == this, "driver law 11 (home): the operation was submitted to another driver");
+    auto const fits = mark.which < records_.size() && records_[mark.which].op == &op &&
+                      records_[mark.which].sequence == mark.sequence;
+    return fits ? mark.which : nobody;
+}
+
+void sim_driver::cancel(operation& op) noexcept {
+    check_home();
+    auto const which = find(op);
+    if (which == nobody) return;
+    if (options_.check_loans) records_[which].loan.verify(op);
+    if (op.code != op_code::close) ask_to_end(which, true);
+}
+
+void sim_driver::ask_to_end(std::uint32_t which, bool by_owner) noexcept {
+    auto& r = records_[which];
+    if (r.cancel_asked) return;
+    r.cancel_asked = true;
+    if (r.at == stage::ended)
+        return; // it has its result; go_on() ends a multishot operation after this event
+    auto takes = duration::zero();
+    if (choices_.chance(options_.cancel_late_percent)) takes = choices_.up_to(options_.cancel_late_max);
+    if (by_owner && observer_ != nullptr) takes = observer_->cancel_takes(*r.op).value_or(takes);
+    if (takes > duration::zero())
+        plan(which, step_kind::cancel, takes);
+    else
+        end(which, -static_cast<std::int32_t>(std::errc::operation_canceled));
+}
+
+void sim_driver::plan(std::uint32_t which, step_kind kind, duration in_how_long) noexcept {
+    auto& r = records_[which];
+    auto const order = options_.shuffle ? choices_.bits() : 0;
+    auto const count = ++sequence_;
+    if (kind != step_kind::cancel) ++r.ticket;
+    agenda_.push_back({.at = saturating_add(now_, in_how_long),
+                       .order = options_.shuffle ? order : count,
+                       .sequence = r.sequence,
+                       .which = which,
+                       .ticket = r.ticket,
+                       .kind = kind});
+    std::ranges::push_heap(agenda_, later{});
+}
+
+/// Does what is due until `out` is full. A delivery that finds no room stays on the agenda (law 8).
+auto sim_driver::run_due(std::span<event> out) noexcept -> std::size_t {
+    std::size_t count = 0;
+    while (count < out.size() && !agenda_.empty() && agenda_.front().at <= now_) {
+        std::ranges::pop_heap(agenda_, later{});
+        auto const due = agenda_.back();
+        agenda_.pop_back();
+        auto const& r = records_[due.which];
+        if (r.sequence != due.sequence || r.at == stage::free) continue; // of an earlier tenant of the record
+        if (due.kind == step_kind::cancel) {
+            if (r.at != stage::ended)
+                end(due.which, -static_cast<std::int32_t>(std::errc::operation_canceled));
+        } else if (r.ticket != due.ticket) {
+            continue;
+        } else if (due.kind == step_kind::take_place) {
+            take_place(due.which);
+        } else {
+            auto const seen = r.op != nullptr; // a discard has no event
+            deliver(due.which, out[count]);
+            if (seen) ++count;
+        }
+    }
+    return count;
+}
+
+auto sim_driver::poll(std::span<event> out, time_point until) noexcept -> std::size_t {
+    return turn(out, until, false);
+}
+
+auto sim_driver::turn(std::span<event> out, time_point until, bool until_empty) noexcept -> std::size_t {
+    check_home();
+    check(!out.empty(), "driver::poll needs room for at least one event");
+    if (observer_ != nullptr) observer_->polling();
+    for (;;) {
+        // acquire: pairs with the release in wake(), so that what the waker wrote is visible after this poll.
+        auto const woken = woken_.exchange(0, std::memory_order_acquire) != 0;
+        auto const count = run_due(out);
+        if (count != 0 && observer_ != nullptr) observer_->delivering(out.first(count));
+        if (count != 0 || woken || until <= now_ || (until_empty && counts_.in_flight == 0)) return count;
+        if (auto const next = agenda_.empty() ? never : agenda_.front().at; std::min(next, until) != never)
+            now_ = std::min(next, until);
+        else
+            wait_for_wake();
+    }
+}
+
+auto sim_driver::is_stuck() const noexcept -> bool {
+    return agenda_.empty() &&
+           woken_.load(std::memory_order_relaxed) == 0; // relaxed: a hint, nothing is read after it
+}
+
+void sim_driver::wait_for_wake() noexcept {
+    if (observer_ != nullptr) observer_->stuck();
+    if (!is_stuck()) return;
+    check(!options_.deadlock_is_error,
+          "deadlock: a worker waits for ever, and nothing in its world will happen");
+    woken_.wait(0, std::memory_order_relaxed); // relaxed: poll's exchange acquires
+}
+
+void sim_driver::wake() noexcept {
+    // release: pairs with the acquire in poll(). An exchange continues the release sequence of an earlier
+    // wake.
+    if (woken_.exchange(1, std::memory_order_release) == 0) woken_.notify_one();
+}
+
+void sim_driver::advance(duration by) { now_ = saturating_add(now_, std::max(by, duration::zero())); }
+
+auto sim_driver::drain(std::span<event> out, time_point deadline) noexcept -> drain_progress {
+    check_home();
+    for (std::uint32_t which = 0; which < records_.size(); ++which) {
+        auto const& r = records_[which];
+        auto const is_close = r.op == nullptr || r.op->code == op_code::close;
+        if (r.at != stage::free && !is_close) ask_to_end(which, false);
+    }
+    drain_progress progress;
+    if (counts_.in_flight != 0) progress.events = turn(out, deadline, true);
+    progress.remaining = counts_.in_flight;
+    auto sequence = UINT64_MAX;
+    for (auto const& r : records_) {
+        if (r.at == stage::free || r.sequence >= sequence) continue;
+        sequence = r.sequence;
+        progress.oldest = r.op;
+    }
+    return progress;
+}
+
+auto sim_driver::make_stream_pair() -> std::pair<descriptor, descriptor> {
+    auto const [one, other] = sockets_.make_pair();
+    return {*attach(one), *attach(other)};
+}
+
+auto sim_driver::make_socket() -> descriptor { return *attach(sockets_.make_socket()); }
+
+auto sim_driver::listen(sim_address at, std::size_t backlog_max) -> descriptor {
+    auto const listener = sockets_.listen(at, backlog_max);
+    check(listener != native_handle::none, "another listener of this world has the port");
+    return *attach(listener);
+}
+
+void sim_driver::reset(descriptor stream) {
+    auto* const which = find(stream);
+    check(which != nullptr, "reset of a descriptor that is not open");
+    sockets_.reset(which->handle);
+    look_again();
+}
+
+auto sim_driver::readable_bytes(descriptor stream) const noexcept -> std::size_t {
+    auto const* const which = const_cast<sim_driver*>(this)->find(stream);
+    return which == nullptr ? 0 : sockets_.readable_bytes(which->handle);
+}
+
+auto sim_driver::statistics() const noexcept -> sim_statistics {
+    auto counts = counts_;
+    counts.objects_open = sockets_.open_count();
+    counts.traffic = sockets_.traffic();
+    return counts;
+}
+
+} // namespace pitsaw::inline v0

@@ -1,0 +1,161 @@
+#pragma once
+#include "driver/sim/choices.hpp"
+#include "driver/sim/loan.hpp"
+#include "driver/sim/observer.hpp"
+#include "driver/sim/options.hpp"
+#include "driver/sim/sockets.hpp"
+
+#include <pitsaw/io/driver.hpp>
+
+#include <atomic>
+#include <deque>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace pitsaw::inline v0 {
+
+/// Counts of one simulated driver, for a harness that balances the books.
+struct sim_statistics {
+    std::uint64_t inline_done = 0; // attempts that succeeded
+    std::uint64_t submitted = 0;
+    std::uint64_t completed = 0; // final events handed out
+    std::uint64_t cancelled = 0; // of those, the ones that ended with operation_canceled
+    std::size_t in_flight = 0;   // operations and discards
+    std::size_t descriptors_open = 0;
+    std::size_t objects_open = 0; // sockets of the world, those without a descriptor included
+    sim_traffic traffic;
+};
+
+/// A driver of a simulated world: virtual time, streams in memory, every choice from a seed.
+///
+/// ```
+/// sim_driver driver(sim_driver_options{.seed = 7});
+/// auto const [left, right] = driver.make_stream_pair();
+/// ```
+/// Time passes only in `poll`, which jumps to what happens next, and in `advance`. The same options and the
+/// same calls give the same events. It checks the loan (law 2) and the thread (law 11) of everything in
+/// flight. How an operation goes: submitted -> waiting (behind others of its direction) -> scheduled (takes
+/// place at a time drawn) -> blocked (the socket is not ready) and scheduled again -> ended (result fixed,
+/// event due at a time drawn). Lifetime, Threads, Errors: those of `driver`. It allocates; out of memory ends
+/// the process.
+class sim_driver final : public driver {
+  public:
+    explicit sim_driver(sim_driver_options options = {}, sim_observer* observer = nullptr);
+    ~sim_driver() override;
+
+    auto now() const noexcept -> time_point override { return now_; }
+    auto attach(native_handle handle) noexcept -> io_result<descriptor> override;
+    auto attempt(operation& op, event& finished) noexcept -> bool override;
+    void submit(operation& op) noexcept override;
+    void cancel(operation& op) noexcept override;
+    auto poll(std::span<event> out, time_point until) noexcept -> std::size_t override;
+    void wake() noexcept override;
+    void discard(descriptor target) noexcept override;
+    auto drain(std::span<event> out, time_point deadline) noexcept -> drain_progress override;
+    auto features() const noexcept -> driver_features override;
+
+    // The simulated world, beside the interface.
+    [[nodiscard]] auto make_stream_pair() -> std::pair<descriptor, descriptor>;
+    [[nodiscard]] auto make_socket() -> descriptor;
+    [[nodiscard]] auto listen(sim_address at, std::size_t backlog_max = 128) -> descriptor;
+    void reset(descriptor stream);   // the network breaks the connection for both ends
+    void advance(duration by);       // a task blocks the thread: time passes and nobody polls
+    void observe(sim_observer* who); // or nobody
+    [[nodiscard]] auto is_stuck() const noexcept
+        -> bool; // nothing will happen without a wake or a new operation
+    [[nodiscard]] auto readable_bytes(descriptor stream) const noexcept -> std::size_t;
+    [[nodiscard]] auto statistics() const noexcept -> sim_statistics;
+
+  private:
+    static constexpr std::uint32_t nobody = UINT32_MAX;
+    enum direction : std::uint8_t { inward, outward, no_direction };
+    enum class stage : std::uint8_t { free, waiting, scheduled, blocked, ended };
+    enum class step_kind : std::uint8_t { take_place, cancel, deliver };
+
+    struct record { // of an operation in flight, or of a discard
+        operation* op = nullptr;
+        std::uint64_t sequence = 0; // of submission; also what makes a stale reference to the record stale
+        stage at = stage::free;
+        bool cancel_asked = false;
+        bool more = false; // the event due is not the final one
+        std::int32_t result = 0;
+        std::uint32_t ticket = 0; // of its one valid take_place or deliver step
+        std::uint32_t slot = nobody;
+        direction way = no_direction;
+        std::uint32_t before = nobody; // in the queue of its direction
+        std::uint32_t behind = nobody;
+        sim_loan loan;
+        std::vector<std::byte> received; // has left the stream, not yet in the buffer on loan
+    };
+    struct queue {
+        std::uint32_t first = nobody; // the one at work
+        std::uint32_t last = nobody;
+    };
+    struct slot { // what a descriptor's index means
+        native_handle handle = native_handle::none;
+        std::uint32_t generation = 1;
+        bool is_open = false;
+        queue queues[2];
+        std::uint32_t closing = nobody; // the record of its close
+    };
+    struct step { // a thing that happens at a time
+        time_point at;
+        std::uint64_t order; // among those of the same time
+        std::uint64_t sequence;
+        std::uint32_t which; // record
+        std::uint32_t ticket;
+        step_kind kind;
+    };
+    struct identity { // what `operation::scratch` holds
+        sim_driver* home;
+        std::uint64_t sequence;
+        std::uint32_t which;
+    };
+
+    // driver.cpp
+    [[nodiscard]] auto find(operation const& op) noexcept -> std::uint32_t; // nobody: not in flight
+    [[nodiscard]] auto find(descriptor target) noexcept -> slot*;
+    [[nodiscard]] auto turn(std::span<event> out, time_point until, bool until_empty) noexcept -> std::size_t;
+    [[nodiscard]] auto run_due(std::span<event> out) noexcept -> std::size_t;
+    void plan(std::uint32_t which, step_kind kind, duration in_how_long) noexcept;
+    void wait_for_wake() noexcept;
+    void check_home() noexcept;
+    void ask_to_end(std::uint32_t which, bool by_owner) noexcept;
+
+    // start.cpp
+    static auto direction_of(op_code code) noexcept -> direction;
+    [[nodiscard]] auto new_record(operation* op) noexcept -> std::uint32_t;
+    void enqueue(std::uint32_t which) noexcept;
+    void begin(std::uint32_t which) noexcept;
+    void begin_close(std::uint32_t which, slot& of) noexcept;
+    void begin_close_when_alone(slot& of) noexcept;
+    [[nodiscard]] auto perform(operation const& op, slot const* on,
+                               std::span<std::byte> receive_into) noexcept -> std::int32_t;
+    void take_place(std::uint32_t which) noexcept;
+    void look_again() noexcept;
+
+    // finish.cpp
+    void end(std::uint32_t which, std::int32_t result, bool more = false) noexcept;
+    void deliver(std::uint32_t which, event& out) noexcept;
+    void release(std::uint32_t which) noexcept;
+    void go_on(std::uint32_t which) noexcept;
+
+    sim_driver_options options_;
+    sim_observer* observer_;
+    sim_choices choices_;
+    sim_sockets sockets_;
+    time_point now_{};
+    std::uint64_t sequence_ = 0;
+    std::deque<record> records_;
+    std::vector<std::uint32_t> free_records_;
+    std::deque<slot> slots_;
+    std::vector<std::uint32_t> free_slots_;
+    std::vector<std::uint32_t> slot_of_handle_; // by native handle
+    std::vector<step> agenda_;                  // a heap, the earliest first
+    sim_statistics counts_;
+    std::thread::id home_;                // set by the first call that starts, cancels or polls
+    std::atomic<std::uint32_t> woken_{0}; // any thread: 1 from a wake to the poll that it ends
+};
+
+} // namespace pitsaw::inline v0

@@ -1,0 +1,202 @@
+#include "driver/sim/driver.hpp"
+
+#include <pitsaw/base/check.hpp>
+#include <pitsaw/io/buffer.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <system_error>
+
+namespace pitsaw::inline v0 {
+
+auto sim_driver::direction_of(op_code code) noexcept -> direction {
+    switch (code) {
+    case op_code::receive:
+    case op_code::accept:
+        return inward;
+    case op_code::send:
+    case op_code::connect:
+    case op_code::shutdown:
+        return outward;
+    case op_code::nop:
+    case op_code::close:
+        return no_direction;
+    }
+    return no_direction;
+}
+
+auto sim_driver::new_record(operation* op) noexcept -> std::uint32_t {
+    auto which = static_cast<std::uint32_t>(records_.size());
+    if (free_records_.empty()) {
+        records_.emplace_back();
+    } else {
+        which = free_records_.back();
+        free_records_.pop_back();
+    }
+    auto& made = records_[which];
+    made.op = op;
+    made.sequence = ++sequence_;
+    ++counts_.in_flight;
+    return which;
+}
+
+auto sim_driver::attempt(operation& op, event& finished) noexcept -> bool {
+    check_home();
+    check(op.state == 0, "an operation that is in flight cannot be attempted");
+    auto* const on = find(op.target);
+    auto const way = direction_of(op.code);
+    if (op.code != op_code::nop) {
+        if (on == nullptr || on->closing != nobody) return false; // its final event will say why
+        if (way != no_direction && on->queues[way].first != nobody) return false;
+        if (op.code == op_code::close || op.options == op_option::multishot) return false;
+    }
+    if (!choices_.chance(options_.inline_percent)) return false;
+    auto const result = perform(op, on, buffer_of(op));
+    look_again();
+    if (result == sim_sockets::would_block) return false;
+    ++counts_.inline_done;
+    finished = {.op = &op, .result = result, .flags = event_flag::none};
+    return true;
+}
+
+void sim_driver::submit(operation& op) noexcept {
+    check_home();
+    check(op.state == 0, "driver law 2 (loan): an operation in flight was submitted again");
+    auto const which = new_record(&op);
+    auto& r = records_[which];
+    op.state = 1;
+    auto const mark = identity{this, r.sequence, which};
+    static_assert(sizeof mark <= sizeof op.scratch);
+    std::memcpy(op.scratch, &mark, sizeof mark);
+    if (options_.check_loans) r.loan.begin(op);
+    ++counts_.submitted;
+    auto* const on = find(op.target);
+    if (op.code == op_code::nop) {
+        begin(which);
+    } else if (on == nullptr || on->closing != nobody) {
+        end(which, -static_cast<std::int32_t>(std::errc::bad_file_descriptor));
+    } else {
+        r.slot = op.target.index;
+        r.way = direction_of(op.code);
+        if (op.code == op_code::close)
+            begin_close(which, *on);
+        else
+            enqueue(which);
+    }
+    if (observer_ != nullptr) observer_->submitted(op);
+}
+
+/// Law 13: the first of a direction is at work, the others wait.
+void sim_driver::enqueue(std::uint32_t which) noexcept {
+    auto& r = records_[which];
+    auto& line = slots_[r.slot].queues[r.way];
+    r.before = line.last;
+    r.at = stage::waiting;
+    if (line.last != nobody) records_[line.last].behind = which;
+    line.last = which;
+    if (line.first == nobody) {
+        line.first = which;
+        begin(which);
+    }
+}
+
+void sim_driver::begin(std::uint32_t which) noexcept {
+    records_[which].at = stage::scheduled;
+    plan(which, step_kind::take_place, choices_.up_to(options_.start_max));
+}
+
+/// Law 12: ends everything else first; release() calls begin_close_when_alone after each.
+void sim_driver::begin_close(std::uint32_t which, slot& of) noexcept {
+    of.closing = which;
+    records_[which].at = stage::waiting;
+    for (auto const& line : of.queues)
+        for (auto other = line.first; other != nobody; other = records_[other].behind)
+            ask_to_end(other, false);
+    begin_close_when_alone(of);
+}
+
+void sim_driver::begin_close_when_alone(slot& of) noexcept {
+    if (of.closing == nobody || of.queues[inward].first != nobody || of.queues[outward].first != nobody)
+        return;
+    if (records_[of.closing].at == stage::waiting) begin(of.closing);
+}
+
+void sim_driver::discard(descriptor target) noexcept {
+    auto* const on = find(target);
+    if (on == nullptr || on->closing != nobody) return; // law 10: a stale descriptor reaches nothing
+    auto const which = new_record(nullptr);
+    records_[which].slot = target.index;
+    begin_close(which, *on);
+}
+
+/// The call itself, as a kernel makes it: at once, or would_block.
+auto sim_driver::perform(operation const& op, slot const* on, std::span<std::byte> receive_into) noexcept
+    -> std::int32_t {
+    auto const some = [&](std::size_t most) {
+        auto const fewer = most > 1 && choices_.chance(options_.short_percent);
+        return fewer ? 1 + static_cast<std::size_t>(choices_.below(most)) : most;
+    };
+    switch (op.code) {
+    case op_code::nop:
+        return 0;
+    case op_code::receive: {
+        auto const there = std::max<std::size_t>(sockets_.readable_bytes(on->handle), 1);
+        return sockets_.receive(on->handle, receive_into.first(some(std::min(receive_into.size(), there))));
+    }
+    case op_code::send:
+        return sockets_.send(on->handle, buffer_of(op).first(some(op.length)));
+    case op_code::accept:
+        return sockets_.accept(on->handle);
+    case op_code::connect: {
+        sim_address to;
+        if (op.length != sizeof to) return -static_cast<std::int32_t>(std::errc::invalid_argument);
+        std::memcpy(&to, op.address, sizeof to);
+        return sockets_.connect(on->handle, to);
+    }
+    case op_code::shutdown:
+        return sockets_.shutdown(on->handle);
+    case op_code::close:
+        return 0; // take_place() closes: a discard has no operation
+    }
+    return -static_cast<std::int32_t>(std::errc::operation_not_supported);
+}
+
+void sim_driver::take_place(std::uint32_t which) noexcept {
+    auto& r = records_[which];
+    auto const is_close = r.op == nullptr || r.op->code == op_code::close;
+    if (is_close) {
+        auto& closed = slots_[r.slot];
+        slot_of_handle_[static_cast<std::size_t>(closed.handle)] = nobody;
+        sockets_.close(std::exchange(closed.handle, native_handle::none));
+        look_again();
+        return end(which, 0);
+    }
+    if (options_.check_loans) r.loan.verify(*r.op);
+    auto const* const on = r.slot == nobody ? nullptr : &slots_[r.slot];
+    if (r.op->code == op_code::receive) {
+        auto const there = std::max<std::size_t>(sockets_.readable_bytes(on->handle), 1);
+        r.received.resize(std::min<std::size_t>(r.op->length, there));
+    }
+    auto const result = perform(*r.op, on, r.received);
+    look_again();
+    if (result == sim_sockets::would_block) {
+        r.at = stage::blocked;
+        return;
+    }
+    r.received.resize(r.op->code == op_code::receive && result > 0 ? static_cast<std::size_t>(result) : 0);
+    auto const goes_on = r.op->options == op_option::multishot && r.op->code == op_code::accept &&
+                         result >= 0 && !choices_.chance(options_.multishot_ends_percent);
+    end(which, result, goes_on);
+}
+
+/// Schedules the operations that were blocked on a socket which has changed.
+void sim_driver::look_again() noexcept {
+    for (auto const handle : sockets_.take_changed()) {
+        auto const number = static_cast<std::size_t>(handle);
+        if (number >= slot_of_handle_.size() || slot_of_handle_[number] == nobody) continue;
+        for (auto const& line : slots_[slot_of_handle_[number]].queues)
+            if (line.first != nobody && records_[line.first].at == stage::blocked) begin(line.first);
+    }
+}
+
+} // namespace pitsaw::inline v0
