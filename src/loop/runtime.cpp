@@ -18,7 +18,7 @@ runtime::~runtime() = default;
 executor_ref runtime::get_executor() const noexcept { return *worker_; }
 
 void runtime::request_stop(stop_reason const why) noexcept {
-    if (worker_->stop.request_stop(why)) worker_->stop_from_afar.ask(*worker_);
+    worker_->request_stop(why);
 }
 
 root_run::root_run(runtime& on) : worker_(on.loop()) {

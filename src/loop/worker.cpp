@@ -18,23 +18,40 @@ constexpr duration time_between_polls_max = std::chrono::milliseconds(1);
 // Timers fired or moved in one turn; more wait for the next, so that a million of them do not stop the world.
 constexpr std::size_t timers_per_turn = 4096;
 
-void ask_root(void* const owner, bool) noexcept {
-    if (auto* const root = static_cast<worker*>(owner)->root) root->ask_to_stop();
-}
-
 } // namespace
 
 worker::worker(std::unique_ptr<driver> own, runtime_options options)
-    : stop_from_afar(ask_root, this), local(options.local), driver_(std::move(own)), options_(std::move(options)),
-      resumes_between_polls_(resumes_min) {
+    : local(options.local), driver_(std::move(own)), options_(std::move(options)),
+      resumes_between_polls_(resumes_min), stop_from_afar_(stop_arrived, this) {
     io = driver_.get();
 }
 
 worker::~worker() {
     check(!is_running_, "a runtime was destroyed by work that runs on it: let its sync_wait return first");
+    if (!stop_from_afar_.close()) { // a stop is on its way from another thread: it must not find us gone
+        while (!has_stop_arrived_) {
+            take_inbox();
+            while (!ready.empty()) resume_one();
+        }
+    }
     wait_for_posters();
-    take_inbox(); // a stop may still be on its way from another thread; nobody is left to be asked
     check(operations == 0, "a runtime was destroyed with operations in flight");
+}
+
+void worker::request_stop(stop_reason const why) noexcept {
+    if (current_executor() == this) {
+        stop.request_stop(why);
+        if (root != nullptr) root->ask_to_stop();
+    } else if (stop_from_afar_.begin()) {
+        stop.request_stop(why);
+        stop_from_afar_.send(*this);
+    }
+}
+
+void worker::stop_arrived(void* const self, bool) noexcept {
+    auto& arrived_at = *static_cast<worker*>(self);
+    arrived_at.has_stop_arrived_ = true;
+    if (arrived_at.root != nullptr) arrived_at.root->ask_to_stop();
 }
 
 void worker::run(bool const& is_done) noexcept {

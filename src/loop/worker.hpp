@@ -36,18 +36,22 @@ class worker final : public executor {
     void lost_error(std::exception_ptr error) noexcept override;
     void log(std::string_view line) noexcept override;
 
+    /// From any thread; it may end the last run, and the runtime may be destroyed before it returns.
+    void request_stop(stop_reason why) noexcept;
+
     [[nodiscard]] bool is_running() const noexcept { return is_running_; }
     [[nodiscard]] std::uint64_t turn() const noexcept { return turn_; }
 
     worker_observer* observer = nullptr; ///< set between runs
     boundary* root = nullptr;            ///< what runs, for a stop of the runtime to reach
     inplace_stop_source stop;            ///< the root environment's
-    remote_ask stop_from_afar;           ///< brings a stop of the runtime to `root`
     void* local = nullptr;               ///< set once
 
   private:
     void wake() noexcept override { driver_->wake(); }
     void on_watched(continuation& leaf) noexcept override;
+
+    static void stop_arrived(void* self, bool is_closed) noexcept;
 
     void resume_ready(bool const& is_done) noexcept;
     void resume_one() noexcept;
@@ -60,6 +64,8 @@ class worker final : public executor {
     std::uint64_t turn_ = 0;
     std::uint32_t resumes_between_polls_;
     bool is_running_ = false;
+    bool has_stop_arrived_ = false;
+    remote_ask stop_from_afar_; ///< brings a stop of the runtime to `root`
     std::array<event, 64> events_;
 };
 

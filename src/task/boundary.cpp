@@ -6,7 +6,7 @@ namespace {
 
 // A tail call, so that a loop of awaits that complete at once needs no stack. GCC makes one of it under
 // -foptimize-sibling-calls, which our targets pass on; elsewhere the budget bounds the depth at 256.
-void resume_next(void* const frame) noexcept {
+void resume_next(void* const frame) {
     auto* const prefix = static_cast<leaf_frame*>(frame);
     auto const next = prefix->header.edge->child_ended(*prefix->header.edge, prefix->header, ending::value);
     void* const address = next.address();
@@ -18,7 +18,7 @@ void resume_next(void* const frame) noexcept {
 #endif
 }
 
-void nothing_to_destroy(void*) noexcept {}
+void nothing_to_destroy(void*) {}
 
 } // namespace
 

@@ -14,25 +14,29 @@ namespace pitsaw::inline v0 {
 ///
 /// | bit         | written by              | meaning                                                |
 /// |-------------|-------------------------|--------------------------------------------------------|
-/// | `asked`     | any thread, in `ask`    | the node is in the inbox, or was                       |
+/// | `asked`     | any thread, in `begin`  | the node is or will be in the inbox, or was            |
 /// | `delivered` | the worker, on arrival  | the node is back in its owner's hands                  |
-/// | `closed`    | the worker, in `close`  | the scope has ended; a later `ask` sends nothing       |
+/// | `closed`    | the worker, in `close`  | the scope has ended; a later `begin` sends nothing     |
 ///
 /// Lifetime: a member of its scope, which must not go while `close()` said that the node is on its way. Threads:
-/// `ask` from any, the rest by the worker.
+/// `begin` and `send` from any, the rest by the worker.
 class remote_ask {
   public:
-    /// `on_arrival(owner, is_closed)` runs on the worker, once, after the first `ask`.
+    /// `on_arrival(owner, is_closed)` runs on the worker, once, after the first `begin`.
     using arrival = void (*)(void* owner, bool is_closed) noexcept;
 
     remote_ask(arrival on_arrival, void* owner) noexcept : frame_{arrived, destroyed, {}, on_arrival, owner} {}
     remote_ask(remote_ask&&) = delete;
 
-    void ask(executor& worker) noexcept {
-        // acq_rel: pairs with close() and arrived(), which see everything before the ask.
-        auto const before = bits_.fetch_or(asked, std::memory_order_acq_rel);
-        if ((before & (asked | closed)) == 0) worker.post_from_any_thread(frame_.node, resume_as::callback);
+    /// True for the first: then `send` follows, and until the node has arrived `close` keeps the owner alive. After
+    /// false the owner may be gone.
+    [[nodiscard]] bool begin() noexcept {
+        // acq_rel: pairs with close(), which then knows that a node comes.
+        return (bits_.fetch_or(asked, std::memory_order_acq_rel) & (asked | closed)) == 0;
     }
+
+    /// Sends the node; the last use of the owner by this thread.
+    void send(executor& worker) noexcept { worker.post_from_any_thread(frame_.node, resume_as::callback); }
 
     /// The scope has ended. False: a node is on its way, and its arrival (with `is_closed`) ends the scope.
     [[nodiscard]] bool close() noexcept {

@@ -11,7 +11,7 @@ namespace pitsaw::inline v0 {
 ///
 /// Lifetime: in the scope's awaiter. Threads: the worker's.
 struct stop_scope : waiter {
-    explicit stop_scope(void (*ask)(waiter&) noexcept) noexcept : waiter(ask) {}
+    explicit stop_scope(void (*asked)(waiter&) noexcept) noexcept : waiter(asked) {}
 
     /// Takes over `header`'s environment with a stop source of its own, stopped if the outer one is.
     void open(promise_header& header) noexcept {

@@ -40,7 +40,7 @@ class [[nodiscard]] when_all_awaiter : fan_scope {
     }
 
     result_type await_resume() {
-        return [this]<std::size_t... I>(std::index_sequence<I...>) -> result_type {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) -> result_type {
             (report_later_exception<I>(), ...);
             (rethrow_if_first<I>(), ...);
             if constexpr (can_fail)

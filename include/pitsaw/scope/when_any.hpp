@@ -42,7 +42,7 @@ class [[nodiscard]] when_any_awaiter : fan_scope {
     }
 
     result_type await_resume() {
-        return [this]<std::size_t... I>(std::index_sequence<I...>) {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
             (report_loser<I>(), ...);
             (rethrow_if_first<I>(), ...);
             return result_type(decided_by(), typename result_type::optionals(take<I>()...));

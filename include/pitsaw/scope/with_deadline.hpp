@@ -15,8 +15,8 @@ namespace pitsaw::inline v0 {
 
 /// The part of a deadline's scope that needs no type.
 struct deadline_scope : boundary, stop_scope, timer_node {
-    deadline_scope(on_child_ended callback, time_point at) noexcept
-        : boundary(callback), stop_scope(asked), timer_node(expired) {
+    deadline_scope(on_child_ended ended, time_point at) noexcept
+        : boundary(ended), stop_scope(asked), timer_node(expired) {
         deadline = at;
     }
 

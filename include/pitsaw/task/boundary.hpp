@@ -9,7 +9,7 @@ namespace pitsaw::inline v0 {
 ///
 /// `as_outcome`, `or_return`, `with`, an asynchronous generator. Lifetime: in the awaiter. Threads: the worker's.
 struct inner_boundary : boundary, waiter {
-    explicit inner_boundary(on_child_ended callback) noexcept : boundary(callback), waiter(pass_on) {}
+    explicit inner_boundary(on_child_ended ended) noexcept : boundary(ended), waiter(pass_on) {}
 
     /// Puts this into the outer chain's stop slot.
     void enter(promise_header& outer) noexcept {
@@ -32,7 +32,7 @@ struct inner_boundary : boundary, waiter {
     [[nodiscard]] promise_header& outer() const noexcept { return *outer_; }
 
   private:
-    static void pass_on(waiter& self) noexcept { static_cast<inner_boundary&>(self).boundary::ask_to_stop(); }
+    static void pass_on(waiter& self) noexcept { static_cast<inner_boundary&>(self).ask_to_stop(); }
 
     promise_header* outer_ = nullptr; ///< set at the start
 };
@@ -40,8 +40,8 @@ struct inner_boundary : boundary, waiter {
 /// A hand-made coroutine frame: a leaf that a combinator awaits directly has a header in here and no coroutine.
 /// Resuming it means "the leaf is done": the boundary is told, and what it returns runs next.
 struct leaf_frame {
-    void (*resume)(void*) noexcept;  ///< where the ABI wants it
-    void (*destroy)(void*) noexcept; ///< likewise; nothing to do
+    void (*resume)(void*);  ///< where the ABI wants it; not noexcept, or Clang makes no tail call
+    void (*destroy)(void*); ///< likewise; nothing to do
     promise_header header;
 
     leaf_frame() noexcept;

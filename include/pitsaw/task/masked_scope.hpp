@@ -16,7 +16,7 @@ inline constexpr duration cleanup_time_max = std::chrono::seconds(5);
 /// At the deadline the chain is stopped with reason `timeout`. Lifetime: immovable, lives until the chain has
 /// ended. Threads: the worker's.
 struct masked_scope : boundary, timer_node {
-    explicit masked_scope(on_child_ended callback) noexcept : boundary(callback), timer_node(expired) {}
+    explicit masked_scope(on_child_ended ended) noexcept : boundary(ended), timer_node(expired) {}
 
     /// Begins `root` for `by`; returns what runs next.
     [[nodiscard]] std::coroutine_handle<> begin(promise_header& root, promise_header& by, duration limit) noexcept;

@@ -68,8 +68,8 @@ class or_return_awaiter : inner_boundary {
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
 
-    [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> waiting) noexcept {
-        auto& header = waiting.promise();
+    [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> outer_frame) noexcept {
+        auto& header = outer_frame.promise();
         enter(header);
         return child_.start(*this, *header.env, header);
     }

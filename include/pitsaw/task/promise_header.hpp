@@ -17,13 +17,13 @@ enum class ending : std::uint8_t { value, exception, stopped };
 
 /// A suspended leaf as its chain's stop slot sees it.
 ///
-/// `ask_to_stop` is called by the worker when a stop reaches the chain. It completes nothing at once: it
+/// `ask` is called by the worker when a stop reaches the chain. It completes nothing at once: it
 /// withdraws or cancels, and whatever comes of it goes through the ready queue or the driver. So a scope may
 /// walk over its children while it asks them.
 struct waiter {
-    void (*ask_to_stop)(waiter&) noexcept; ///< set once
+    void (*ask)(waiter&) noexcept; ///< set once
 
-    explicit waiter(void (*ask)(waiter&) noexcept) noexcept : ask_to_stop(ask) {}
+    explicit waiter(void (*asked)(waiter&) noexcept) noexcept : ask(asked) {}
     waiter(waiter&&) = delete;
 };
 
@@ -39,12 +39,12 @@ struct boundary {
     on_child_ended child_ended;        ///< set once; returns what runs next
     std::uint32_t swallowed_stops = 0; ///< by `as_outcome`, in a row
 
-    explicit boundary(on_child_ended callback) noexcept : child_ended(callback) {}
+    explicit boundary(on_child_ended ended) noexcept : child_ended(ended) {}
     boundary(boundary&&) = delete;
 
     /// Passes a stop on to the leaf, if one waits.
     void ask_to_stop() noexcept {
-        if (waiting != nullptr) waiting->ask_to_stop(*waiting);
+        if (waiting != nullptr) waiting->ask(*waiting);
     }
 };
 

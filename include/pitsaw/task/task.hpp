@@ -46,8 +46,9 @@ class [[nodiscard]] task {
         return *this;
     }
 
-    // The task destroys, the awaiter only copies the handle: the shape in which Clang elides the frame.
-    ~task() {
+    // The task destroys, the awaiter only copies the handle: the shape in which Clang elides the frame. Always
+    // inlined, since a call on a cold path would let the handle escape, and nothing would be elided.
+    [[gnu::always_inline]] ~task() {
         if (!frame_) return;
         bool const is_stopped = frame_.promise().is_suspended_midway();
         if (is_stopped) [[unlikely]] begin_unwinding();

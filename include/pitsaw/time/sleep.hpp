@@ -20,6 +20,10 @@ class [[nodiscard]] sleep_awaiter : waiter, timer_node {
     [[nodiscard]] std::coroutine_handle<> start(promise_header& header) noexcept;
     void await_resume() const noexcept {}
 
+  protected:
+    /// Before the start: another moment.
+    void set_moment(time_point at) noexcept { deadline = at; }
+
   private:
     static void withdrawn(waiter& self) noexcept;
     static void expired(timer_node& self) noexcept;

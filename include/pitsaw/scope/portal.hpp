@@ -1,0 +1,147 @@
+#pragma once
+#include <pitsaw/executor/continuation.hpp>
+#include <pitsaw/scope/task_group.hpp>
+#include <pitsaw/task/as_outcome.hpp>
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace pitsaw::inline v0 {
+
+/// Where `portal::call` waits: shared by the calling thread and the child, whichever is last.
+template <class T>
+class call_result {
+  public:
+    void set(outcome<T> result) noexcept {
+        std::lock_guard const lock(mutex_);
+        result_.emplace(std::move(result));
+        is_there_.notify_one();
+    }
+
+    [[nodiscard]] outcome<T> wait() {
+        std::unique_lock lock(mutex_);
+        is_there_.wait(lock, [this] { return result_.has_value(); });
+        return std::move(*result_);
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable is_there_;
+    std::optional<outcome<T>> result_; ///< under the mutex
+};
+
+/// A message to a group's worker: a hand-made frame that runs there once and frees itself.
+struct portal_message {
+    void (*resume)(void*);
+    void (*destroy)(void*) = nothing;
+    continuation node;
+
+    explicit portal_message(void (*run)(void*)) noexcept : resume(run) {}
+    portal_message(portal_message&&) = delete;
+
+    static void nothing(void*) {}
+};
+
+/// Spawns into a task group from other threads.
+///
+/// ```cpp
+/// std::jthread([to = group.open_portal()]() mutable { to.spawn(handle, read_line()); });
+/// ps::outcome<int> sum = to.call(add, 1, 2);          // blocks this thread, not the worker
+/// ```
+/// Lifetime: move-only. The group does not end before every portal to it is closed (destroyed), stopped or not:
+/// a thread that keeps one watches `get_stop_token()`. Threads: opened on the worker; `spawn` and `call` from any
+/// number of threads at a time, closed by one after that. Errors: std::bad_alloc; a child's own are the group's.
+/// Stopping: what is spawned after the group was stopped ends at its first leaf.
+class portal {
+  public:
+    portal(portal&& other) noexcept : group_(std::exchange(other.group_, nullptr)), closing_(std::move(other.closing_)) {}
+    portal& operator=(portal&& other) noexcept {
+        portal old(std::move(*this));
+        group_ = std::exchange(other.group_, nullptr);
+        closing_ = std::move(other.closing_);
+        return *this;
+    }
+    ~portal() { close(); }
+
+    /// Spawns `work(args...)`; both are owned by the group until the child has ended. If the worker has no memory
+    /// for the child, that is the group's failure, by its policy.
+    template <class F, class... Args>
+        requires std::invocable<F&, Args...>
+    void spawn(F work, Args... args) const {
+        require_open();
+        auto message = std::make_unique<spawn_message<F, Args...>>(*group_, std::move(work), std::move(args)...);
+        post(*message.release());
+    }
+
+    /// The same, and waits for the result. On a worker it is a checked error: co_await there.
+    template <class F, class... Args>
+        requires std::invocable<F&, Args...>
+    [[nodiscard]] auto call(F work, Args... args) const {
+        using value_type = typename std::invoke_result_t<F&, Args...>::value_type;
+        check(current_executor() == nullptr, "portal::call on a worker would block it: co_await instead");
+        auto const result = std::make_shared<call_result<value_type>>();
+        spawn(call_into<value_type, F, Args...>, result, std::move(work), std::move(args)...);
+        return result->wait();
+    }
+
+    /// What the group's children see. Valid while the portal is open.
+    [[nodiscard]] inplace_stop_token get_stop_token() const noexcept { return group_->get_stop_token(); }
+
+    /// As the destructor.
+    void close() noexcept;
+
+  private:
+    friend class task_group;
+
+    template <class F, class... Args>
+    struct spawn_message : portal_message {
+        spawn_message(task_group& of, F&& callable, Args&&... owned)
+            : portal_message(run), group(of), work(std::move(callable)), args(std::move(owned)...) {}
+
+        static void run(void* const frame) {
+            std::unique_ptr<spawn_message> const self(static_cast<spawn_message*>(static_cast<portal_message*>(frame)));
+            try {
+                std::apply([&](Args&... owned) { self->group.spawn(std::move(self->work), std::move(owned)...); },
+                           self->args);
+            } catch (...) { portal::note_failure(self->group, std::current_exception()); }
+        }
+
+        task_group& group;
+        F work;
+        std::tuple<Args...> args;
+    };
+
+    struct close_message : portal_message {
+        explicit close_message(task_group& of) noexcept : portal_message(run), group(of) {}
+        static void run(void* frame);
+        task_group& group;
+    };
+
+    template <class T, class F, class... Args>
+    static task<> call_into(std::shared_ptr<call_result<T>> result, F work, Args... args) {
+        std::exception_ptr failure;
+        try {
+            auto called = work(std::move(args)...);
+            result->set(co_await as_outcome(std::move(called)));
+        } catch (...) { failure = std::current_exception(); }
+        if (failure != nullptr) result->set(outcome<T>::failed(std::move(failure)));
+    }
+
+    explicit portal(task_group& of);
+
+    void require_open() const noexcept { check(group_ != nullptr, "a closed portal was used"); }
+    void post(portal_message& message) const noexcept;
+    static void note_failure(task_group& of, std::exception_ptr failure) noexcept;
+
+    task_group* group_;                      ///< null: closed
+    std::unique_ptr<close_message> closing_; ///< made at the opening, so that closing needs no memory
+};
+
+} // namespace pitsaw::inline v0

@@ -1,0 +1,137 @@
+#include <pitsaw/scope/task_group.hpp>
+
+#include <utility>
+
+namespace pitsaw::inline v0 {
+
+task_group::task_group(task_group_options const options, bool const body_has_default) noexcept
+    : stop_scope(asked), options_(options), body_has_default_(body_has_default),
+      stop_from_afar_(stop_arrived, this) {}
+
+void task_group::begin(promise_header& header) noexcept {
+    open(header);
+    pending_ = 1; // the body
+}
+
+void task_group::require_room() const {
+    check(outer != nullptr, "task_group::spawn before the group runs: make the body a coroutine");
+    if (is_full())
+        throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
+                                "task_group::spawn: children_max are alive; co_await group.room() first");
+}
+
+void task_group::adopt(group_child& node, promise_header& root) noexcept {
+    root.begin_chain(node, env, outer);
+    children_.push_back(node);
+    ++alive_;
+    ++pending_;
+    on().ready.push(root);
+}
+
+void group_child::note_ended(group_child& node, child_failure failure, ending const how) noexcept {
+    auto& of = *node.group;
+    of.any_stopped_ |= how == ending::stopped;
+    if (failure.is_one()) of.note_failure(std::move(failure.exception), failure.error, false);
+    intrusive_list<group_child>::unlink(node);
+    --of.alive_;
+    of.grant_room();
+}
+
+std::coroutine_handle<> group_child::leave(task_group& of) noexcept { return of.leave(); }
+
+void task_group::note_failure(std::exception_ptr exception, std::error_code const error,
+                              bool const is_body) noexcept {
+    bool const is_first = exception_ == nullptr && !error_;
+    if (is_first && (is_body || options_.policy == on_failure::stop_others)) {
+        exception_ = std::move(exception);
+        error_ = error;
+        source.request_stop(stop_reason::sibling_failed);
+        stop_children();
+        return;
+    }
+    if (exception == nullptr)
+        exception = std::make_exception_ptr(std::system_error(error, "a child of a task_group failed"));
+    on().lost_error(std::move(exception));
+}
+
+void task_group::body_ended(ending const how) noexcept {
+    body_ = nullptr;
+    body_stopped_ = how == ending::stopped;
+}
+
+std::coroutine_handle<> task_group::leave() noexcept {
+    if (--pending_ != 0) return std::noop_coroutine();
+    // A stop may be on its way from another thread; then its arrival ends the group.
+    return stop_from_afar_.close() ? end() : std::noop_coroutine();
+}
+
+std::coroutine_handle<> task_group::end() noexcept {
+    bool const has_failed = exception_ != nullptr || error_;
+    bool const is_stopped_from_above = outer->env->stop.stop_requested();
+    if (!has_failed) {
+        if (is_stopped_from_above && (any_stopped_ || body_stopped_)) return close_stopped();
+        if (body_stopped_ && !body_has_default_) return close_stopped();
+    }
+    delivers_default_ = body_stopped_;
+    return close();
+}
+
+void task_group::request_stop(stop_reason const why) noexcept {
+    auto& worker = on();
+    if (current_executor() == &worker) {
+        source.request_stop(why);
+        stop_children();
+    } else if (stop_from_afar_.begin()) {
+        // Until the node has arrived the group cannot end; sending it is the last use of the group here.
+        source.request_stop(why);
+        stop_from_afar_.send(worker);
+    }
+}
+
+void task_group::stop_children() noexcept {
+    if (body_ != nullptr) body_->ask_to_stop();
+    for (auto& child : children_) child.ask_to_stop();
+}
+
+void task_group::asked(waiter& self) noexcept {
+    auto& group = static_cast<task_group&>(self);
+    group.source.request_stop(group.outer->env->stop.reason());
+    group.stop_children();
+}
+
+void task_group::stop_arrived(void* const self, bool const is_closed) noexcept {
+    auto& group = *static_cast<task_group*>(self);
+    if (is_closed)
+        group.end().resume();
+    else
+        group.stop_children();
+}
+
+void task_group::grant_room() noexcept {
+    if (is_full()) return;
+    if (auto* const first = wanting_room_.pop_front()) first->grant();
+}
+
+std::coroutine_handle<> room_awaiter::start(promise_header& header) noexcept {
+    if (header.env->stop.stop_requested()) return header.stop_here();
+    if (!group_.is_full()) return transfer(header);
+    header_ = &header;
+    header.edge->waiting = this;
+    group_.wanting_room_.push_back(*this);
+    note_suspension(*header.env->executor, header);
+    return std::noop_coroutine();
+}
+
+void room_awaiter::withdrawn(waiter& self) noexcept {
+    auto& room = static_cast<room_awaiter&>(self);
+    intrusive_list<room_awaiter>::unlink(room);
+    room.header_->edge->waiting = nullptr;
+    room.header_->stop_here();
+}
+
+void room_awaiter::grant() noexcept {
+    header_->edge->waiting = nullptr;
+    header_->env->executor->ready.push(*header_);
+}
+
+} // namespace pitsaw::inline v0
