@@ -19,7 +19,7 @@ struct later {
 } // namespace
 
 sim_driver::sim_driver(sim_driver_options options, sim_observer* observer)
-    : options_(options), observer_(observer), choices_(options.seed), sockets_(options.stream_capacity) {
+    : options_(options), observer_(observer), random_(options.seed), sockets_(options.stream_capacity) {
     check(options.stream_capacity > 0, "sim_driver_options::stream_capacity is at least one byte");
 }
 
@@ -33,6 +33,12 @@ sim_driver::~sim_driver() {
                   counts_.in_flight, oldest->op != nullptr ? name(oldest->op->code).data() : "discard",
                   static_cast<unsigned>(oldest->slot));
     check_failed(text, std::source_location::current());
+}
+
+auto sim_driver::chance(unsigned percent) noexcept -> bool { return random_.below(100) < percent; }
+
+auto sim_driver::up_to(duration most) noexcept -> duration {
+    return duration(random_.between(0, std::max(most, duration::zero()).count()));
 }
 
 void sim_driver::observe(sim_observer* who) { observer_ = who; }
@@ -96,7 +102,7 @@ void sim_driver::ask_to_end(std::uint32_t which, bool by_owner) noexcept {
     if (r.at == stage::ended)
         return; // it has its result; go_on() ends a multishot operation after this event
     auto takes = duration::zero();
-    if (choices_.chance(options_.cancel_late_percent)) takes = choices_.up_to(options_.cancel_late_max);
+    if (chance(options_.cancel_late_percent)) takes = up_to(options_.cancel_late_max);
     if (by_owner && observer_ != nullptr) takes = observer_->cancel_takes(*r.op).value_or(takes);
     if (takes > duration::zero())
         plan(which, step_kind::cancel, takes);
@@ -106,7 +112,7 @@ void sim_driver::ask_to_end(std::uint32_t which, bool by_owner) noexcept {
 
 void sim_driver::plan(std::uint32_t which, step_kind kind, duration in_how_long) noexcept {
     auto& r = records_[which];
-    auto const order = options_.shuffle ? choices_.bits() : 0;
+    auto const order = options_.shuffle ? random_() : 0;
     auto const count = ++sequence_;
     if (kind != step_kind::cancel) ++r.ticket;
     agenda_.push_back({.at = saturating_add(now_, in_how_long),
@@ -125,22 +131,38 @@ auto sim_driver::run_due(std::span<event> out) noexcept -> std::size_t {
         std::ranges::pop_heap(agenda_, later{});
         auto const due = agenda_.back();
         agenda_.pop_back();
-        auto const& r = records_[due.which];
-        if (r.sequence != due.sequence || r.at == stage::free) continue; // of an earlier tenant of the record
-        if (due.kind == step_kind::cancel) {
-            if (r.at != stage::ended)
-                end(due.which, -static_cast<std::int32_t>(std::errc::operation_canceled));
-        } else if (r.ticket != due.ticket) {
-            continue;
-        } else if (due.kind == step_kind::take_place) {
+        if (is_stale(due)) continue;
+        switch (due.kind) {
+        case step_kind::take_place:
             take_place(due.which);
-        } else {
-            auto const seen = r.op != nullptr; // a discard has no event
+            break;
+        case step_kind::cancel:
+            end(due.which, -static_cast<std::int32_t>(std::errc::operation_canceled));
+            break;
+        case step_kind::deliver: {
+            auto const has_event = records_[due.which].op != nullptr; // a discard has none
             deliver(due.which, out[count]);
-            if (seen) ++count;
+            if (has_event) ++count;
+            break;
+        }
         }
     }
     return count;
+}
+
+/// A step outlives its purpose when the operation went another way meanwhile, or the record has a new tenant.
+auto sim_driver::is_stale(step const& planned) const noexcept -> bool {
+    auto const& r = records_[planned.which];
+    if (r.at == stage::free || r.sequence != planned.sequence) return true;
+    return planned.kind == step_kind::cancel ? r.at == stage::ended : r.ticket != planned.ticket;
+}
+
+auto sim_driver::next_step_at() noexcept -> time_point {
+    while (!agenda_.empty() && is_stale(agenda_.front())) {
+        std::ranges::pop_heap(agenda_, later{});
+        agenda_.pop_back();
+    }
+    return agenda_.empty() ? never : agenda_.front().at;
 }
 
 auto sim_driver::poll(std::span<event> out, time_point until) noexcept -> std::size_t {
@@ -157,16 +179,17 @@ auto sim_driver::turn(std::span<event> out, time_point until, bool until_empty) 
         auto const count = run_due(out);
         if (count != 0 && observer_ != nullptr) observer_->delivering(out.first(count));
         if (count != 0 || woken || until <= now_ || (until_empty && counts_.in_flight == 0)) return count;
-        if (auto const next = agenda_.empty() ? never : agenda_.front().at; std::min(next, until) != never)
-            now_ = std::min(next, until);
+        if (auto const next = std::min(next_step_at(), until); next != never)
+            now_ = next;
         else
             wait_for_wake();
     }
 }
 
 auto sim_driver::is_stuck() const noexcept -> bool {
-    return agenda_.empty() &&
-           woken_.load(std::memory_order_relaxed) == 0; // relaxed: a hint, nothing is read after it
+    // relaxed: a hint, after which nothing of a waker is read.
+    return woken_.load(std::memory_order_relaxed) == 0 &&
+           std::ranges::all_of(agenda_, [this](step const& planned) { return is_stale(planned); });
 }
 
 void sim_driver::wait_for_wake() noexcept {

@@ -1,10 +1,10 @@
 #pragma once
-#include "driver/sim/choices.hpp"
 #include "driver/sim/loan.hpp"
 #include "driver/sim/observer.hpp"
 #include "driver/sim/options.hpp"
 #include "driver/sim/sockets.hpp"
 
+#include <pitsaw/base/random.hpp>
 #include <pitsaw/io/driver.hpp>
 
 #include <atomic>
@@ -113,11 +113,16 @@ class sim_driver final : public driver {
         std::uint32_t which;
     };
 
+    [[nodiscard]] auto chance(unsigned percent) noexcept -> bool;
+    [[nodiscard]] auto up_to(duration most) noexcept -> duration;
+
     // driver.cpp
     [[nodiscard]] auto find(operation const& op) noexcept -> std::uint32_t; // nobody: not in flight
     [[nodiscard]] auto find(descriptor target) noexcept -> slot*;
     [[nodiscard]] auto turn(std::span<event> out, time_point until, bool until_empty) noexcept -> std::size_t;
     [[nodiscard]] auto run_due(std::span<event> out) noexcept -> std::size_t;
+    [[nodiscard]] auto is_stale(step const& planned) const noexcept -> bool;
+    [[nodiscard]] auto next_step_at() noexcept -> time_point;
     void plan(std::uint32_t which, step_kind kind, duration in_how_long) noexcept;
     void wait_for_wake() noexcept;
     void check_home() noexcept;
@@ -143,7 +148,7 @@ class sim_driver final : public driver {
 
     sim_driver_options options_;
     sim_observer* observer_;
-    sim_choices choices_;
+    random_source random_; // every choice
     sim_sockets sockets_;
     time_point now_{};
     std::uint64_t sequence_ = 0;

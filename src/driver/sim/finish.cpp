@@ -11,8 +11,8 @@ void sim_driver::end(std::uint32_t which, std::int32_t result, bool more) noexce
     r.at = stage::ended;
     r.result = result;
     r.more = more;
-    auto const late = choices_.chance(options_.late_percent);
-    plan(which, step_kind::deliver, late ? choices_.up_to(options_.late_max) : duration::zero());
+    auto const late = chance(options_.late_percent);
+    plan(which, step_kind::deliver, late ? up_to(options_.late_max) : duration::zero());
 }
 
 /// Hands the event out. The loan ends here if it is the final one.

@@ -50,7 +50,7 @@ auto sim_driver::attempt(operation& op, event& finished) noexcept -> bool {
         if (way != no_direction && on->queues[way].first != nobody) return false;
         if (op.code == op_code::close || op.options == op_option::multishot) return false;
     }
-    if (!choices_.chance(options_.inline_percent)) return false;
+    if (!chance(options_.inline_percent)) return false;
     auto const result = perform(op, on, buffer_of(op));
     look_again();
     if (result == sim_sockets::would_block) return false;
@@ -102,7 +102,7 @@ void sim_driver::enqueue(std::uint32_t which) noexcept {
 
 void sim_driver::begin(std::uint32_t which) noexcept {
     records_[which].at = stage::scheduled;
-    plan(which, step_kind::take_place, choices_.up_to(options_.start_max));
+    plan(which, step_kind::take_place, up_to(options_.start_max));
 }
 
 /// Law 12: ends everything else first; release() calls begin_close_when_alone after each.
@@ -133,8 +133,8 @@ void sim_driver::discard(descriptor target) noexcept {
 auto sim_driver::perform(operation const& op, slot const* on, std::span<std::byte> receive_into) noexcept
     -> std::int32_t {
     auto const some = [&](std::size_t most) {
-        auto const fewer = most > 1 && choices_.chance(options_.short_percent);
-        return fewer ? 1 + static_cast<std::size_t>(choices_.below(most)) : most;
+        auto const fewer = most > 1 && chance(options_.short_percent);
+        return fewer ? 1 + static_cast<std::size_t>(random_.below(most)) : most;
     };
     switch (op.code) {
     case op_code::nop:
@@ -185,7 +185,7 @@ void sim_driver::take_place(std::uint32_t which) noexcept {
     }
     r.received.resize(r.op->code == op_code::receive && result > 0 ? static_cast<std::size_t>(result) : 0);
     auto const goes_on = r.op->options == op_option::multishot && r.op->code == op_code::accept &&
-                         result >= 0 && !choices_.chance(options_.multishot_ends_percent);
+                         result >= 0 && !chance(options_.multishot_ends_percent);
     end(which, result, goes_on);
 }
 

@@ -1,0 +1,53 @@
+# `make help` says what there is. Everything real lives in CMakePresets.json and tools/; these are short names.
+JOBS ?= $(shell nproc)
+.DEFAULT_GOAL := help
+.PHONY: help run release test check bench asan tsan gcc debug ci clean
+
+help:
+	@echo 'make run         build release and take the tour: every program of examples/, in order'
+	@echo 'make test        install what is missing, build release, run every test'
+	@echo 'make check       layers, names, format, lints, each header alone: what no compiler says'
+	@echo 'make bench       run every benchmark;  make bench-NAME  runs bench/NAME'
+	@echo 'make asan        build and test with the address and undefined-behaviour sanitizers'
+	@echo 'make tsan        ... with the thread sanitizer;  make gcc  with GCC;  make debug  at -O0'
+	@echo 'make ci          all of it, as .ci/run'
+	@echo 'make clean       remove build/'
+	@echo
+	@echo 'JOBS=N limits how many compilers and tests run at once (now $(JOBS)).'
+
+run: release
+	@tools/tour.sh build/release/examples
+
+test:
+	@tools/install_packages.sh build
+	@tools/run_tests.py release --jobs $(JOBS)
+
+asan tsan debug:
+	@tools/install_packages.sh build sanitize
+	@tools/run_tests.py $@ --jobs $(JOBS)
+
+gcc:
+	@tools/install_packages.sh build gcc
+	@tools/run_tests.py $@ --jobs $(JOBS)
+
+check:
+	@tools/install_packages.sh build check
+	@cmake --preset release --log-level=WARNING
+	@tools/check.py --jobs $(JOBS)
+
+bench: release
+	@python3 bench/run.py
+
+bench-%: release
+	@python3 bench/run.py $*
+
+release:
+	@tools/install_packages.sh build
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release -j $(JOBS)
+
+ci:
+	@JOBS=$(JOBS) .ci/run
+
+clean:
+	rm -rf build

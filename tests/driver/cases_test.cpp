@@ -1,0 +1,42 @@
+#include "driver/laws.hpp"
+#include "driver/sim_subject.hpp"
+
+namespace pitsaw::laws {
+namespace {
+
+auto sim_case(std::string name, sim_driver_options options) -> driver_case {
+    return {"sim_" + std::move(name), [options] { return std::make_unique<sim_subject>(options); }};
+}
+
+} // namespace
+
+auto driver_cases() -> std::vector<driver_case> {
+    std::vector<driver_case> cases;
+    cases.push_back(sim_case("calm", sim_driver_options::calm()));
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        sim_driver_options seeded;
+        seeded.seed = seed;
+        cases.push_back(sim_case("seed_" + std::to_string(seed), seeded));
+    }
+    sim_driver_options options;
+    options.seed = 5;
+    auto const with = [&](char const* name, auto change) {
+        auto changed = options;
+        change(changed);
+        cases.push_back(sim_case(name, changed));
+    };
+    with("one_byte_streams", [](auto& o) { o.stream_capacity = 1; });
+    with("tiny_streams", [](auto& o) { o.stream_capacity = 7; });
+    with("always_late", [](auto& o) { o.late_percent = 100; });
+    with("always_short", [](auto& o) { o.short_percent = 100; });
+    with("always_inline", [](auto& o) { o.inline_percent = 100; });
+    with("never_inline", [](auto& o) { o.inline_percent = 0; });
+    with("cancel_always_too_late", [](auto& o) { o.cancel_late_percent = 100; });
+    with("multishot_of_one", [](auto& o) { o.multishot_ends_percent = 100; });
+    return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(each, driver_laws, ::testing::ValuesIn(driver_cases()),
+                         [](auto const& info) { return info.param.name; });
+
+} // namespace pitsaw::laws

@@ -1,0 +1,46 @@
+#pragma once
+#include "driver/law_subject.hpp"
+#include "driver/sim/driver.hpp"
+
+#include <array>
+#include <bit>
+#include <optional>
+
+namespace pitsaw::laws {
+
+/// The simulator under the laws. `judged`, where given, stands between the laws and the simulator.
+class sim_subject final : public law_subject {
+  public:
+    using wrapper = std::function<std::unique_ptr<driver>(sim_driver&)>;
+
+    explicit sim_subject(sim_driver_options options, wrapper const& wrap = {}) : sim_(options) {
+        if (wrap) judged_ = wrap(sim_);
+    }
+
+    auto io() -> driver& override { return judged_ ? *judged_ : sim_; }
+    auto connected_pair() -> std::pair<descriptor, descriptor> override { return sim_.make_stream_pair(); }
+    auto socket() -> descriptor override { return sim_.make_socket(); }
+    auto listen(std::size_t backlog_max) -> listening override {
+        return {sim_.listen({next_port_}, backlog_max), address_bytes(next_port_++)};
+    }
+    auto address_of_nobody() -> std::vector<std::byte> override { return address_bytes(0); }
+    void reset(descriptor stream) override { sim_.reset(stream); }
+    auto open_objects() -> std::size_t override { return sim_.statistics().objects_open; }
+    void abandon() noexcept override {
+        std::array<event, 16> out;
+        while (sim_.drain(out, never).remaining != 0) {
+        }
+    }
+
+  private:
+    static auto address_bytes(std::uint32_t port) -> std::vector<std::byte> {
+        auto const bytes = std::bit_cast<std::array<std::byte, sizeof(sim_address)>>(sim_address{port});
+        return {bytes.begin(), bytes.end()};
+    }
+
+    sim_driver sim_;
+    std::unique_ptr<driver> judged_;
+    std::uint32_t next_port_ = 1;
+};
+
+} // namespace pitsaw::laws

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# install_packages.sh GROUP...   installs what the groups need and this machine lacks
+#
+# Groups: build, sanitize, gcc, check. Asks the machine for each program or file first, so that a complete machine of
+# any distribution costs a few milliseconds and no package manager. Installs by apt-get as root or by sudo that asks
+# no password; otherwise prints the line to run and fails.
+set -euo pipefail
+
+missing=()
+need() { # need PACKAGE COMMAND...: the package is missing unless the command succeeds
+    local package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing+=("$package")
+}
+has_file_of_clang() { # clang prints the bare name back when it does not have the file
+    [ -e "$(clang++-19 -print-file-name="$1")" ]
+}
+
+for group in "$@"; do
+    case $group in
+    build)
+        need cmake command -v cmake
+        need ninja-build command -v ninja
+        need clang-19 command -v clang++-19
+        need g++ sh -c 'echo "#include <expected>" | c++ -std=c++23 -x c++ -fsyntax-only -'
+        need pkg-config command -v pkg-config
+        need ccache command -v ccache
+        need libgtest-dev sh -c 'echo "#include <gtest/gtest.h>" | c++ -x c++ -E -'
+        ;;
+    sanitize)
+        need llvm-19 test -x /usr/lib/llvm-19/bin/llvm-symbolizer
+        need libclang-rt-19-dev has_file_of_clang libclang_rt.tsan.a
+        ;;
+    gcc) need g++ command -v g++ ;;
+    check)
+        need clang-format-19 command -v clang-format-19
+        need clang-tools-19 command -v clang-query-19
+        ;;
+    *)
+        echo "install_packages.sh: no group '$group'" >&2
+        exit 2
+        ;;
+    esac
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
+
+line="apt-get install -y --no-install-recommends ${missing[*]}"
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    as_root=(sudo)
+    line="sudo $line"
+fi
+if ! command -v apt-get >/dev/null; then
+    echo "This machine lacks what the Debian packages '${missing[*]}' provide; please install them." >&2
+    exit 1
+fi
+if [ "$(id -u)" -ne 0 ] && ! sudo -n true 2>/dev/null; then
+    printf 'These packages are missing, and installing them needs root. Please run:\n    %s\n' "$line" >&2
+    exit 1
+fi
+echo "+ $line"
+export DEBIAN_FRONTEND=noninteractive
+if ! "${as_root[@]}" apt-get install -y --no-install-recommends "${missing[@]}"; then
+    # The lists of a fresh machine are empty or old.
+    "${as_root[@]}" apt-get update
+    if ! "${as_root[@]}" apt-get install -y --no-install-recommends "${missing[@]}"; then
+        printf 'apt-get could not install what is missing. The line was:\n    %s\n' "$line" >&2
+        exit 1
+    fi
+fi

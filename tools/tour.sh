@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# tour.sh FOLDER   runs every example, in order of its number, from a folder of built ones
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+failed=()
+for source in examples/*.cpp; do
+    name=$(basename "$source" .cpp)
+    printf '\n== %s\n' "$source"
+    "$1/$name" || failed+=("$name")
+done
+if [ ${#failed[@]} -gt 0 ]; then
+    printf '\nThese examples failed: %s\n' "${failed[*]}" >&2
+    exit 1
+fi
