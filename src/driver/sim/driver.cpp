@@ -220,7 +220,7 @@ auto sim_driver::drain(std::span<event> out, time_point deadline) noexcept -> dr
     progress.remaining = counts_.in_flight;
     auto sequence = UINT64_MAX;
     for (auto const& r : records_) {
-        if (r.at == stage::free || r.sequence >= sequence) continue;
+        if (r.op == nullptr || r.sequence >= sequence) continue;
         sequence = r.sequence;
         progress.oldest = r.op;
     }
