@@ -18,6 +18,7 @@ class [[nodiscard]] yield_awaiter {
         auto& worker = *header.env->executor;
         worker.ready.push(header);
         note_suspension(worker, header);
+        note_completion(worker, header); // its turn cannot be withdrawn
         return std::noop_coroutine();
     }
 
