@@ -3,6 +3,7 @@
 
 #include <coroutine>
 #include <cstdio>
+#include <utility>
 
 using namespace std::chrono_literals;
 namespace ps = pitsaw;
@@ -20,8 +21,7 @@ class gate {
             if (of_.is_open_) return ps::transfer(header);
             header_ = &header;
             of_.waiting_ = this;
-            header.edge->waiting = this; // the stop slot: how a stop finds this leaf
-            return std::noop_coroutine();
+            return header.suspend_at(*this); // into the stop slot: how a stop finds this leaf
         }
         void await_resume() const noexcept {}
 
@@ -30,7 +30,6 @@ class gate {
         static void withdrawn(waiter& self) noexcept { // a stop has reached it
             auto& me = static_cast<passage&>(self);
             me.of_.waiting_ = nullptr;
-            me.header_->edge->waiting = nullptr;
             me.header_->stop_here();
         }
         gate& of_;
@@ -41,10 +40,7 @@ class gate {
 
     void open() noexcept {
         is_open_ = true;
-        if (waiting_ == nullptr) return;
-        waiting_->header_->edge->waiting = nullptr;
-        waiting_->header_->env->executor->ready.push(*waiting_->header_);
-        waiting_ = nullptr;
+        if (auto* const first = std::exchange(waiting_, nullptr)) first->header_->complete_here();
     }
 
   private:
