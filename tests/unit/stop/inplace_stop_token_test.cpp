@@ -59,7 +59,7 @@ TEST(inplace_stop_token, the_first_request_wins_and_its_reason_stays) {
 
 TEST(inplace_stop_token, every_reason_arrives_as_it_was_given) {
     for (auto const why : {stop_reason::requested, stop_reason::timeout, stop_reason::shutdown,
-                           stop_reason::sibling_failed, stop_reason::peer_gone}) {
+                           stop_reason::sibling_failed, stop_reason::sibling_won, stop_reason::peer_gone}) {
         inplace_stop_source source;
         inplace_stop_callback const callback(source.get_token(), [&] { EXPECT_EQ(source.reason(), why); });
         EXPECT_TRUE(source.request_stop(why));
