@@ -8,8 +8,7 @@ using namespace std::chrono_literals;
 namespace ps = pitsaw;
 
 ps::task<> measure(char const* name, ps::missed_ticks policy) {
-    auto const& here = co_await ps::this_task::get_environment();
-    auto const began = here.executor->now();
+    auto const began = ps::this_task::now();
     ps::interval every(100ms, policy);
     std::printf("%s:", name);
     for (int n = 1; n <= 5; ++n) {

@@ -1,4 +1,4 @@
-// Is it safe to stop this anywhere? A test that stops it at every await, in every way, and looks at the books.
+// Is it safe to stop this anywhere? Stop it at every await, in every way, and look at the books.
 #include <pitsaw/pitsaw.hpp>
 #include <pitsaw/sim/check_stop.hpp>
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory_resource>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -132,6 +133,17 @@ ps::task<> touch_all(int& count) {
         }
     };
     co_await ps::task_group::run(options, body);
+}
+
+ps::task<> touch_all_in(std::pmr::memory_resource& arena, int& count) {
+    co_await ps::with_memory(arena, touch_all(count)); // nodes from the arena, frames as ever
+}
+
+TEST(tasks_guide, nodes_come_from_the_memory_of_the_environment) {
+    int count = 0;
+    std::pmr::monotonic_buffer_resource arena;
+    EXPECT_TRUE(ps::sync_wait(touch_all_in(arena, count)).has_value());
+    EXPECT_EQ(count, 100);
 }
 
 TEST(tasks_guide, room_bounds_a_group) {
