@@ -68,6 +68,7 @@ def main():
         "tidy finds what is planted": command("tools/tidy_test.py"),
         "format": format_is_right,
         "headers stand alone": headers_stand_alone,
+        "benchmarks count right": command("bench/run_test.py"),
         "lint": command("tools/lint/run.py", "--jobs", str(jobs)),
         "lint finds what is planted": command("tools/lint/run.py", "--self-test", "--jobs", str(jobs)),
     }

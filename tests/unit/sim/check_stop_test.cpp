@@ -109,6 +109,7 @@ constexpr subject subjects[] = {
     {"as_outcome", [](ps::sim::world&) -> ps::task<> {
          (void)co_await ps::as_outcome(three_sleeps());
          (void)co_await ps::as_outcome(ps::sleep(1ms));
+         co_await ps::sleep(1ms); // as_outcome swallows the stop: here it takes effect
      }},
     {"or_return", [](ps::sim::world&) -> ps::task<> { (void)co_await ps::or_return(soon(1)); }},
     {"at_exit", [](ps::sim::world&) -> ps::task<> {
@@ -130,6 +131,7 @@ constexpr subject subjects[] = {
     {"nested", [](ps::sim::world&) -> ps::task<> {
          (void)co_await ps::when_any(ps::with_timeout(2ms, ps::when_all(three_sleeps(), soon(2))), ps::shield(soon(3)),
                                      ps::as_outcome(ps::when_any(ps::sleep(1ms), three_sleeps())));
+         co_await ps::sleep(1ms);
      }},
 };
 
@@ -239,6 +241,7 @@ class deaf_leaf : ps::waiter, ps::timer_node {
           timer_node([](ps::timer_node& self) noexcept { static_cast<deaf_leaf&>(self).header_->complete_here(); }),
           loses_(loses_its_result) {}
     std::coroutine_handle<> start(ps::promise_header& header) noexcept {
+        if (header.env->stop.stop_requested()) return header.stop_here();
         header_ = &header;
         auto& worker = *header.env->executor;
         deadline = worker.now() + 1ms;

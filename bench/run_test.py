@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""run_test.py: what bench/run.py makes of rounds, and the format of its file."""
+import json
+import pathlib
+import tempfile
+import types
+import unittest
+
+import run
+
+QUIET = 1.0
+
+
+class KeepQuiet(unittest.TestCase):
+    def test_quiet_rounds_are_all_kept(self):
+        rounds = [(QUIET, value) for value in (10, 11, 10, 12, 11, 10)]
+        self.assertEqual(run.keep_quiet(rounds, "ns/op", QUIET), [10, 11, 10, 12, 11, 10])
+
+    def test_a_round_after_a_slow_spin_is_dropped(self):
+        rounds = [(QUIET, 10), (QUIET * 1.2, 11), (QUIET * 1.05, 12)]
+        self.assertEqual(run.keep_quiet(rounds, "ns/op", QUIET), [10, 12])
+
+    def test_the_slowest_spins_go_first_and_at_most_a_third_of_the_rounds(self):
+        rounds = [(QUIET * (2 + number), number) for number in range(6)]
+        self.assertEqual(run.keep_quiet(rounds, "ns/op", QUIET), [0, 1, 2, 3])
+
+    def test_a_value_far_above_the_median_is_dropped(self):
+        rounds = [(QUIET, value) for value in (10, 11, 12, 50, 11, 10)]
+        self.assertEqual(run.keep_quiet(rounds, "ns/op", QUIET), [10, 11, 12, 11, 10])
+
+    def test_a_value_far_below_the_median_is_kept_unless_more_is_better(self):
+        rounds = [(QUIET, value) for value in (100, 101, 102, 5, 101, 100)]
+        self.assertIn(5, run.keep_quiet(rounds, "ns/op", QUIET))
+        self.assertNotIn(5, run.keep_quiet(rounds, "1/s", QUIET))
+
+    def test_a_count_that_differs_once_is_kept(self):
+        rounds = [(QUIET, value) for value in (0, 0, 0, 1, 0, 0)]
+        self.assertIn(1, run.keep_quiet(rounds, "count/op", QUIET))
+
+    def test_two_rounds_are_never_dropped(self):
+        self.assertEqual(run.keep_quiet([(9, 1), (1, 100)], "ns/op", 1), [1, 100])
+
+
+class Summaries(unittest.TestCase):
+    RESULTS = run.summarise({
+        ("pitsaw", "yield", "time", "ns/op"): [(QUIET, 4.0), (QUIET, 6.0), (QUIET, 5.0)],
+        ("peer", "yield", "time", "ns/op"): [(QUIET, 10.0), (QUIET, 10.0), (QUIET, 10.0)],
+        ("peer", "nested", "time", "ns/op"): [(QUIET, 7.0)],
+    })
+
+    def test_each_figure_has_the_agreed_keys(self):
+        self.assertEqual(self.RESULTS[0], {"subject": "pitsaw", "case": "yield", "metric": "time", "unit": "ns/op",
+                                           "median": 5.0, "min": 4.0, "max": 6.0, "rounds": 3})
+
+    def test_the_table_has_the_ratio_to_ours_and_a_dash_without_ours(self):
+        lines = list(run.table(self.RESULTS))
+        self.assertEqual(len(lines), 4)
+        self.assertRegex(lines[2], r"yield +time +peer .* 2\.00$")
+        self.assertRegex(lines[3], r"nested +time +peer .* -$")
+
+    def test_any_subject_of_ours_is_the_reference(self):
+        ours = {**self.RESULTS[0], "subject": "pitsaw-epoll"}
+        self.assertEqual(run.reference_of([self.RESULTS[1], ours], self.RESULTS[1]), 5.0)
+
+    def test_what_was_not_measured_has_no_median(self):
+        median = run.median_of(self.RESULTS)
+        self.assertEqual(median("pitsaw", "yield", "time"), 5.0)
+        self.assertIsNone(median("pitsaw", "nested", "time"))
+
+
+class Figures(unittest.TestCase):
+    def test_lines_of_a_program_become_figures(self):
+        self.assertEqual(run.parse_figures("time ns/op 3.5\nframes count/op 1\n"),
+                         [("time", "ns/op", 3.5), ("frames", "count/op", 1.0)])
+
+    def test_anything_else_a_program_prints_is_an_error(self):
+        with self.assertRaises(ValueError):
+            run.parse_figures("warming up\n")
+
+
+MANIFEST = '''
+QUESTION = "Which is first?"
+ROUNDS = 2
+order = []
+def subject(name):
+    def build(tools):
+        if name == "missing":
+            raise tools.Absent("not on this machine")
+        return lambda case: order.append((name, case)) or [("time", "ns/op", 1.0 if name == "pitsaw" else 2.0)]
+    return (name, ["one", "two"], build)
+SUBJECTS = [subject("pitsaw"), subject("peer"), subject("missing")]
+def broken_demands(median):
+    if median("pitsaw", "one", "time") < median("peer", "one", "time"):
+        yield "ours is too fast"
+'''
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        bench, run.BENCH = run.BENCH, pathlib.Path(self.temporary.name)
+        self.addCleanup(setattr, run, "BENCH", bench)
+        self.folder = run.BENCH / "small"
+        self.folder.mkdir()
+        (self.folder / "bench.py").write_text(MANIFEST)
+
+    def test_the_file_begins_with_the_machine_and_names_who_is_absent(self):
+        good = run.run_folder(self.folder, None, "")
+        first, *figures = json.loads((run.BENCH / "out/small.json").read_text())
+        self.assertFalse(good)
+        self.assertEqual(first["question"], "Which is first?")
+        self.assertEqual(first["absent"], {"missing": "not on this machine"})
+        self.assertEqual(first["broken_demands"], ["ours is too fast"])
+        self.assertLessEqual({"machine", "kernel", "versions", "rule"}, set(first))
+        self.assertEqual([(f["subject"], f["case"]) for f in figures],
+                         [("pitsaw", "one"), ("peer", "one"), ("pitsaw", "two"), ("peer", "two")])
+
+    def test_rounds_are_interleaved(self):
+        manifest = run.load(self.folder)
+        ready, _ = run.prepare(manifest, types.SimpleNamespace(Absent=run.Absent))
+        run.measure(ready, 2, lambda line: None)
+        self.assertEqual(manifest.order, [("pitsaw", "one"), ("peer", "one"), ("pitsaw", "two"), ("peer", "two")] * 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
