@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <coroutine>
+#include <exception>
 #include <type_traits>
 #include <utility>
 
@@ -66,18 +67,34 @@ class foreign_awaiter {
         return suspend(waiting.promise());
     }
 
-    /// For combinators, which have a header and no coroutine.
+    /// For combinators, which have a header and no coroutine: what the foreign side throws as it begins is the
+    /// result.
     [[nodiscard]] std::coroutine_handle<> start(promise_header& waiting) noexcept {
-        if (awaiter_.await_ready()) return transfer(waiting);
-        return suspend(waiting);
+        try {
+            if (awaiter_.await_ready()) return transfer(waiting);
+            return suspend(waiting);
+        } catch (...) { refusal_ = std::current_exception(); }
+        return transfer(waiting);
     }
 
-    decltype(auto) await_resume() { return awaiter_.await_resume(); }
+    decltype(auto) await_resume() {
+        if (refusal_ != nullptr) [[unlikely]] std::rethrow_exception(refusal_);
+        return awaiter_.await_resume();
+    }
 
   private:
     [[nodiscard]] std::coroutine_handle<> suspend(promise_header& waiting) {
         if (waiting.env->stop.stop_requested()) return waiting.unhandled_stopped();
         return_.expect(waiting);
+        try {
+            return ask(waiting);
+        } catch (...) {
+            return_.expect_no_more();
+            throw;
+        }
+    }
+
+    [[nodiscard]] std::coroutine_handle<> ask(promise_header& waiting) {
         auto const frame = return_.handle();
         using returned = decltype(awaiter_.await_suspend(frame));
         if constexpr (std::is_void_v<returned>) {
@@ -95,6 +112,7 @@ class foreign_awaiter {
 
     awaiter awaiter_;
     foreign_return return_;
+    std::exception_ptr refusal_; ///< what the foreign side threw as it began, below a combinator
 };
 
 } // namespace pitsaw::inline v0
