@@ -77,7 +77,6 @@ class executor {
     inbox<continuation, &continuation::link> inbox_; ///< any thread pushes, the worker takes
 
     std::atomic<std::uint32_t> posters_ = 0; ///< any thread
-
 };
 
 /// The executor whose worker is this thread, or null. Never inlined: a coroutine may be on another thread after
