@@ -84,8 +84,10 @@ void worker::resume_one() noexcept {
         current = next;
         if (how == resume_as::coroutine)
             next->handle().resume();
-        else
+        else if (how == resume_as::stopped)
             static_cast<promise_header*>(next)->climb().resume();
+        else
+            static_cast<promise_header*>(next)->ended(ending::value).resume();
     }
     current = nullptr;
 }

@@ -15,7 +15,7 @@ namespace pitsaw::inline v0 {
 namespace {
 
 constexpr std::size_t class_bytes = 32;
-constexpr std::size_t class_count = 64;
+constexpr std::size_t class_count = (std::size_t{2} << 10) / class_bytes + 1;
 
 #if defined(PITSAW_FRAMES_FROM_THE_HEAP)
 constexpr bool is_recycling = false;
@@ -79,7 +79,8 @@ void free_frame(void* const frame, std::size_t const size) noexcept {
     auto& mine = frames_of_this_thread;
     auto const index = class_of(size);
     --mine.statistics.live;
-    if (is_recycling && index < class_count && mine.statistics.cached_bytes < frame_cache_bytes_max) [[likely]] {
+    if (is_recycling && index < class_count &&
+        mine.statistics.cached_bytes + index * class_bytes <= frame_cache_bytes_max) [[likely]] {
         if (!mine.has_reaper) [[unlikely]] reaper_of_this_thread.look_after_this_thread();
         auto* const block = ::new (frame) free_block{mine.free[index]};
         mine.free[index] = block;

@@ -67,7 +67,7 @@ class foreign_awaiter {
     }
 
     /// For combinators, which have a header and no coroutine.
-    [[nodiscard]] std::coroutine_handle<> start(promise_header& waiting) noexcept {
+    [[nodiscard]] std::coroutine_handle<> start(promise_header& waiting) {
         if (awaiter_.await_ready()) return transfer(waiting);
         return suspend(waiting);
     }
@@ -78,19 +78,31 @@ class foreign_awaiter {
     [[nodiscard]] std::coroutine_handle<> suspend(promise_header& waiting) {
         if (waiting.env->stop.stop_requested()) return waiting.unhandled_stopped();
         return_.expect(waiting);
-        auto const frame = return_.handle();
+        std::coroutine_handle<> runs_next;
+        try {
+            runs_next = suspend_foreign(return_.handle());
+        } catch (...) {
+            return_.expect_no_more();
+            throw;
+        }
+        if (runs_next) return runs_next; // by now another thread may have resumed us
+        return_.expect_no_more();
+        return transfer(waiting);
+    }
+
+    /// What runs next; null if the foreign side goes on without suspending.
+    [[nodiscard]] std::coroutine_handle<> suspend_foreign(std::coroutine_handle<foreign_return::promise> frame) {
         using returned = decltype(awaiter_.await_suspend(frame));
         if constexpr (std::is_void_v<returned>) {
             awaiter_.await_suspend(frame);
-            return std::noop_coroutine();
         } else if constexpr (std::same_as<returned, bool>) {
-            if (awaiter_.await_suspend(frame)) return std::noop_coroutine();
+            if (!awaiter_.await_suspend(frame)) return {};
         } else {
             std::coroutine_handle<> const next = awaiter_.await_suspend(frame);
-            if (next != frame) return next;
+            if (next == frame) return {};
+            return next;
         }
-        return_.expect_no_more();
-        return transfer(waiting);
+        return std::noop_coroutine();
     }
 
     awaiter awaiter_;
