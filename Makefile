@@ -4,6 +4,7 @@ JOBS ?= $(shell nproc)
 .PHONY: help run release test check bench asan tsan gcc debug ci clean
 
 help:
+	@echo 'make release     build release and run nothing'
 	@echo 'make run         build release and take the tour: every program of examples/, in order'
 	@echo 'make test        install what is missing, build release, run every test'
 	@echo 'make check       layers, names, format, lints, each header alone: what no compiler says'

@@ -6,42 +6,48 @@
 # no password; otherwise prints the line to run and fails.
 set -euo pipefail
 
-missing=()
 need() { # need PACKAGE COMMAND...: the package is missing unless the command succeeds
     local package=$1
     shift
     "$@" >/dev/null 2>&1 || missing+=("$package")
 }
-has_file_of_clang() { # clang prints the bare name back when it does not have the file
-    [ -e "$(clang++-19 -print-file-name="$1")" ]
+links_with_sanitizer() {
+    echo 'int main() {}' | clang++-19 -fsanitize=thread -x c++ - -o /dev/null
 }
 
-for group in "$@"; do
-    case $group in
-    build)
-        need cmake command -v cmake
-        need ninja-build command -v ninja
-        need clang-19 command -v clang++-19
-        need g++ sh -c 'echo "#include <expected>" | c++ -std=c++23 -x c++ -fsyntax-only -'
-        need pkg-config command -v pkg-config
-        need ccache command -v ccache
-        need libgtest-dev sh -c 'echo "#include <gtest/gtest.h>" | c++ -x c++ -E -'
-        ;;
-    sanitize)
-        need llvm-19 test -x /usr/lib/llvm-19/bin/llvm-symbolizer
-        need libclang-rt-19-dev has_file_of_clang libclang_rt.tsan.a
-        ;;
-    gcc) need g++ command -v g++ ;;
-    check)
-        need clang-format-19 command -v clang-format-19
-        need clang-tools-19 command -v clang-query-19
-        ;;
-    *)
-        echo "install_packages.sh: no group '$group'" >&2
-        exit 2
-        ;;
-    esac
-done
+groups=("$@")
+look() { # fills `missing`
+    local group
+    missing=()
+    for group in "${groups[@]}"; do
+        case $group in
+        build)
+            need cmake command -v cmake
+            need ninja-build command -v ninja
+            need clang-19 command -v clang++-19
+            need g++ sh -c 'echo "#include <expected>" | c++ -std=c++23 -x c++ -fsyntax-only -'
+            need pkg-config command -v pkg-config
+            need ccache command -v ccache
+            need libgtest-dev sh -c 'echo "#include <gtest/gtest.h>" | c++ -x c++ -E -'
+            ;;
+        sanitize)
+            need llvm-19 test -x /usr/lib/llvm-19/bin/llvm-symbolizer
+            need libclang-rt-19-dev links_with_sanitizer
+            ;;
+        gcc) need g++ command -v g++ ;;
+        check)
+            need clang-format-19 command -v clang-format-19
+            need clang-tools-19 command -v clang-query-19
+            ;;
+        *)
+            echo "install_packages.sh: no group '$group'" >&2
+            exit 2
+            ;;
+        esac
+    done
+}
+
+look
 [ ${#missing[@]} -gt 0 ] || exit 0
 mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
 
@@ -68,4 +74,11 @@ if ! "${as_root[@]}" apt-get install -y --no-install-recommends "${missing[@]}";
         printf 'apt-get could not install what is missing. The line was:\n    %s\n' "$line" >&2
         exit 1
     fi
+fi
+
+# A distribution may have a package of that name which is too old.
+look
+if [ ${#missing[@]} -gt 0 ]; then
+    echo "Still missing after the installation, so this system is too old for pitsaw: ${missing[*]}" >&2
+    exit 1
 fi

@@ -3,8 +3,15 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+shopt -s nullglob
+sources=(examples/*.cpp)
+if [ ${#sources[@]} -eq 0 ]; then
+    echo 'There is no example to run.' >&2
+    exit 1
+fi
+
 failed=()
-for source in examples/*.cpp; do
+for source in "${sources[@]}"; do
     name=$(basename "$source" .cpp)
     printf '\n== %s\n' "$source"
     "$1/$name" || failed+=("$name")

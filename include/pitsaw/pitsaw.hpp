@@ -7,6 +7,7 @@
 #include <pitsaw/scope/when_any.hpp>
 #include <pitsaw/scope/with.hpp>
 #include <pitsaw/scope/with_deadline.hpp>
+#include <pitsaw/scope/with_environment.hpp>
 #include <pitsaw/scope/with_executor.hpp>
 #include <pitsaw/task/as_outcome.hpp>
 #include <pitsaw/task/async_generator.hpp>

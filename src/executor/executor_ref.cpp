@@ -35,6 +35,4 @@ std::coroutine_handle<> executor::park(continuation& to) noexcept {
     return std::noop_coroutine();
 }
 
-void executor::on_watched(continuation&) noexcept {}
-
 } // namespace pitsaw::inline v0

@@ -98,9 +98,8 @@ void worker::take_inbox() noexcept {
 
 void worker::poll_once() noexcept {
     take_inbox();
+    look_for_deadlock();
     auto const until = ready.empty() ? timers.next_wake() : time_point::min();
-    if (until == never && options_.is_closed_world)
-        check(can_be_woken(), "deadlock: every task waits, and nothing is left that could wake one");
     auto const count = driver_->poll(events_, until);
     ++turn_;
     if (observer != nullptr) [[unlikely]] observer->before_delivery(turn_);
@@ -113,10 +112,19 @@ void worker::poll_once() noexcept {
         resumes_between_polls_ *= 2;
 }
 
-bool worker::can_be_woken() const noexcept { return operations != 0 || foreign != 0; }
+void worker::look_for_deadlock() noexcept {
+    if (!options_.is_closed_world || !ready.empty() || timers.next_wake() != never) return;
+    if (operations != 0 || foreign != 0) return;
+    if (observer != nullptr) return observer->on_deadlock();
+    check(false, "deadlock: every task waits, and nothing is left that could wake one");
+}
 
-void worker::on_watched(continuation& leaf) noexcept {
-    if (observer != nullptr) observer->on_watched(leaf);
+void worker::on_watched_suspended(continuation& leaf) noexcept {
+    if (observer != nullptr) observer->on_suspended(leaf);
+}
+
+void worker::on_watched_completed(continuation& leaf) noexcept {
+    if (observer != nullptr) observer->on_completed(leaf);
 }
 
 void worker::lost_error(std::exception_ptr error) noexcept {

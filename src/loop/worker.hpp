@@ -15,10 +15,14 @@ namespace pitsaw::inline v0 {
 /// Looks on at a worker, for harnesses that act at exact moments. The worker calls it on its own thread.
 struct worker_observer {
     virtual ~worker_observer() = default;
-    /// A leaf has just suspended and is the one that was watched for.
-    virtual void on_watched(continuation& leaf) noexcept = 0;
+    /// The leaf that was watched for has just suspended.
+    virtual void on_suspended(continuation& leaf) noexcept = 0;
+    /// It has its result, and its coroutine is queued.
+    virtual void on_completed(continuation& leaf) noexcept = 0;
     /// The events and timers of turn `turn` are known and will be delivered next.
     virtual void before_delivery(std::uint64_t turn) noexcept = 0;
+    /// Nothing is left that could wake a task. Returning means that it has seen to it.
+    virtual void on_deadlock() noexcept = 0;
 };
 
 /// One thread's loop: ready queue, timers, driver, inbox. The only place where coroutines meet a driver.
@@ -49,7 +53,8 @@ class worker final : public executor {
 
   private:
     void wake() noexcept override { driver_->wake(); }
-    void on_watched(continuation& leaf) noexcept override;
+    void on_watched_suspended(continuation& leaf) noexcept override;
+    void on_watched_completed(continuation& leaf) noexcept override;
 
     static void stop_arrived(void* self, bool is_closed) noexcept;
 
@@ -57,7 +62,7 @@ class worker final : public executor {
     void resume_one() noexcept;
     void take_inbox() noexcept;
     void poll_once() noexcept;
-    [[nodiscard]] bool can_be_woken() const noexcept;
+    void look_for_deadlock() noexcept;
 
     std::unique_ptr<driver> driver_;
     runtime_options options_;

@@ -119,22 +119,16 @@ std::coroutine_handle<> room_awaiter::start(promise_header& header) noexcept {
     if (header.env->stop.stop_requested()) return header.stop_here();
     if (!group_.is_full()) return transfer(header);
     header_ = &header;
-    header.edge->waiting = this;
     group_.wanting_room_.push_back(*this);
-    note_suspension(*header.env->executor, header);
-    return std::noop_coroutine();
+    return header.suspend_at(*this);
 }
 
 void room_awaiter::withdrawn(waiter& self) noexcept {
     auto& room = static_cast<room_awaiter&>(self);
     intrusive_list<room_awaiter>::unlink(room);
-    room.header_->edge->waiting = nullptr;
     room.header_->stop_here();
 }
 
-void room_awaiter::grant() noexcept {
-    header_->edge->waiting = nullptr;
-    header_->env->executor->ready.push(*header_);
-}
+void room_awaiter::grant() noexcept { header_->complete_here(); }
 
 } // namespace pitsaw::inline v0

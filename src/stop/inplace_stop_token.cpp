@@ -8,7 +8,6 @@ namespace pitsaw::inline v0 {
 
 auto inplace_stop_source::request_stop(stop_reason why) noexcept -> bool {
     check(why != stop_reason::none, "a stop has a reason: pass one that is not none");
-    if (stop_requested()) return false;
     state const before = lock();
     if (before >> reason_shift != 0) {
         unlock(before);
@@ -36,7 +35,6 @@ auto inplace_stop_source::request_stop(stop_reason why) noexcept -> bool {
 }
 
 auto inplace_stop_source::try_add(detail::stop_callback_base& added) noexcept -> bool {
-    if (stop_requested()) return false;
     state const current = lock();
     bool const may_wait = current >> reason_shift == 0;
     if (may_wait) {

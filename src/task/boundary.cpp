@@ -4,19 +4,27 @@ namespace pitsaw::inline v0 {
 
 namespace {
 
+std::coroutine_handle<> next_after(void* const frame) noexcept {
+    auto& header = static_cast<leaf_frame*>(frame)->header;
+    return header.edge->child_ended(*header.edge, header, ending::value);
+}
+
+using resume_function = void (*)(void*);
+resume_function resume_of(void* const frame) noexcept { return *static_cast<resume_function*>(frame); }
+
 // A tail call, so that a loop of awaits that complete at once needs no stack. GCC makes one of it under
 // -foptimize-sibling-calls, which our targets pass on; elsewhere the budget bounds the depth at 256.
-void resume_next(void* const frame) {
-    auto* const prefix = static_cast<leaf_frame*>(frame);
-    auto const next = prefix->header.edge->child_ended(*prefix->header.edge, prefix->header, ending::value);
-    void* const address = next.address();
-    auto* const resume = *static_cast<void (**)(void*)>(address);
 #if defined(__clang__)
-    [[clang::musttail]] return resume(address);
-#else
-    return resume(address);
-#endif
+void resume_next(void* const frame) {
+    void* const next = next_after(frame).address();
+    [[clang::musttail]] return resume_of(next)(next);
 }
+#else
+void resume_next(void* const frame) {
+    void* const next = next_after(frame).address();
+    return resume_of(next)(next);
+}
+#endif
 
 void nothing_to_destroy(void*) {}
 

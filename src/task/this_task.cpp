@@ -1,5 +1,6 @@
 #include <pitsaw/task/this_task.hpp>
 
+#include <pitsaw/base/check.hpp>
 #include <pitsaw/task/task.hpp>
 
 namespace pitsaw::inline v0 {
@@ -13,6 +14,12 @@ void end_unwinding() noexcept {
 }
 
 namespace this_task {
+
+time_point now() noexcept {
+    auto const* const worker = current_executor();
+    check(worker != nullptr, "this_task::now() outside a task: ask an executor");
+    return worker->now();
+}
 
 bool is_unwinding() noexcept {
     auto const* const worker = current_executor();

@@ -12,24 +12,19 @@ std::coroutine_handle<> sleep_awaiter::start(promise_header& header) noexcept {
     if (!is_until_a_moment) deadline = saturating_add(now, span_);
     if (deadline <= now) return transfer(header);
     header_ = &header;
-    header.edge->waiting = this;
     worker.timers.arm(*this);
-    note_suspension(worker, header);
-    return std::noop_coroutine();
+    return header.suspend_at(*this);
 }
 
 void sleep_awaiter::withdrawn(waiter& self) noexcept {
     auto& sleep = static_cast<sleep_awaiter&>(self);
     auto& header = *sleep.header_;
     header.env->executor->timers.disarm(sleep);
-    header.edge->waiting = nullptr;
     header.stop_here();
 }
 
 void sleep_awaiter::expired(timer_node& self) noexcept {
-    auto& header = *static_cast<sleep_awaiter&>(self).header_;
-    header.edge->waiting = nullptr;
-    header.env->executor->ready.push(header);
+    static_cast<sleep_awaiter&>(self).header_->complete_here();
 }
 
 } // namespace pitsaw::inline v0

@@ -19,6 +19,6 @@ else()
         -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher}
         # Nothing but the installed tree may answer, not a pitsaw that this machine happens to have.
         -D CMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF -D CMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
-    run(${CMAKE_COMMAND} --build ${build} --target consumer)
+    run(${CMAKE_COMMAND} --build ${build} --target consumer -j 2)
 endif()
 run(${build}/consumer)

@@ -37,6 +37,6 @@ auto driver_cases() -> std::vector<driver_case> {
 }
 
 INSTANTIATE_TEST_SUITE_P(each, driver_laws, ::testing::ValuesIn(driver_cases()),
-                         [](auto const& info) { return info.param.name; });
+                         [](auto const& which) { return which.param.name; });
 
 } // namespace pitsaw::laws

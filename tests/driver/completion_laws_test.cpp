@@ -46,6 +46,7 @@ auto multishot_events_but_the_last_are_flagged_more(law_subject& subject) -> fin
         }
     };
     while (connected < 20) {
+        if (!loop.finding().empty()) return loop.finding();
         if (accepting.ended()) loop.submit(accepting); // it may end by itself
         auto& connecting = loop.make_connect(subject.socket(), address);
         loop.start(connecting);
@@ -173,9 +174,9 @@ auto completions_beyond_the_span_are_kept(law_subject& subject) -> finding {
     for (std::size_t const span : {1, 16}) {
         law_loop loop(subject, span);
         for (int i = 0; i < 10'000; ++i) loop.submit(loop.make(op_code::nop));
-        if (!loop.run_until([&] { return loop.in_flight() == 0; }))
-            return text("law 8: ", loop.in_flight(), " of 10,000 completions were lost");
+        auto const all_came = loop.run_until([&] { return loop.in_flight() == 0; });
         if (!loop.finding().empty()) return loop.finding();
+        if (!all_came) return text("law 8: ", loop.in_flight(), " of 10,000 completions were lost");
     }
     return {};
 }

@@ -253,8 +253,10 @@ auto sends_and_shutdown_go_out_in_order(law_subject& subject) -> finding {
     }
     std::vector<std::byte>
         wanted; // each send may be short, none may come before one that was submitted earlier
-    for (auto const* const op : sends)
+    for (auto const* const op : sends) {
+        if (op->result() <= 0) return text("law 13: a send before the shutdown ended with ", op->result());
         wanted.insert(wanted.end(), op->bytes.begin(), op->bytes.begin() + std::max(op->result(), 0));
+    }
     if (got != wanted)
         return text("law 13: ", wanted.size(), " bytes sent in order, ", got.size(), " received otherwise");
     return loop.finding();

@@ -14,21 +14,21 @@ auto tracked::was_cancelled() const noexcept -> bool {
 auto law_loop::make_receive(descriptor from, std::size_t bytes) -> tracked& {
     auto& op = make(op_code::receive, from);
     op.bytes.resize(bytes);
-    set_buffer(op, std::span<std::byte>(op.bytes));
+    set_buffer(op, op.bytes);
     return op;
 }
 
 auto law_loop::make_send(descriptor to, std::vector<std::byte> bytes) -> tracked& {
     auto& op = make(op_code::send, to);
     op.bytes = std::move(bytes);
-    set_buffer(op, std::span<std::byte const>(op.bytes));
+    set_source(op, op.bytes);
     return op;
 }
 
 auto law_loop::make_connect(descriptor which, std::vector<std::byte> address) -> tracked& {
     auto& op = make(op_code::connect, which);
     op.bytes = std::move(address);
-    set_buffer(op, std::span<std::byte const>(op.bytes));
+    set_source(op, op.bytes);
     return op;
 }
 

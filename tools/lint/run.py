@@ -115,7 +115,9 @@ def own_jobs(only):
     commands = {entry["file"]: entry["command"] for entry in json.loads(database.read_text())}
     units = [pathlib.Path(file) for file in sorted(commands)]
     units = [unit for unit in units if unit.is_relative_to(ROOT) and unit.relative_to(ROOT).parts[0] in FOLDERS]
-    awaits = re.compile(r"\bco_(await|yield)\b")
+    if gone := [unit for unit in units if not unit.exists()]:
+        sys.exit(f"{gone[0]}: gone, but still in {database}; run `cmake --preset release`")
+    awaits = re.compile(r"^(?!\s*//).*\bco_(await|yield)\b", re.M)
     texts = {unit: unit.read_text() for unit in units}
     jobs = [(unit, ["-p", str(database.parent)]) for unit in units if awaits.search(texts[unit])]
     named = "\n".join(texts[unit] for unit, _ in jobs)

@@ -3,6 +3,14 @@
 
 namespace pitsaw::inline v0 {
 
+namespace detail {
+#ifdef NDEBUG
+inline constexpr bool debug_checks = false;
+#else
+inline constexpr bool debug_checks = true;
+#endif
+} // namespace detail
+
 /// Ends the process with `what`, the place and the current async stack on stderr. Never returns.
 [[noreturn]] void check_failed(char const* what, std::source_location where) noexcept;
 
@@ -22,9 +30,7 @@ constexpr void check(bool holds, char const* what,
 constexpr void
 debug_check([[maybe_unused]] bool holds, [[maybe_unused]] char const* what,
             [[maybe_unused]] std::source_location where = std::source_location::current()) noexcept {
-#ifndef NDEBUG
-    check(holds, what, where);
-#endif
+    if constexpr (detail::debug_checks) check(holds, what, where);
 }
 
 namespace detail {

@@ -31,7 +31,8 @@ class executor {
     timer_queue timers;                 ///< sleeps and deadlines
     driver* io = nullptr;               ///< set once
     std::uint64_t suspensions = 0;      ///< how many leaves have suspended so far
-    std::uint64_t watched = UINT64_MAX; ///< calls `on_watched` when `suspensions` gets here
+    std::uint64_t watched = UINT64_MAX; ///< calls `on_watched_suspended` when `suspensions` gets here
+    continuation* watched_leaf = nullptr; ///< calls `on_watched_completed` when this one completes
     std::uint32_t operations = 0;       ///< in flight at the driver
     std::uint32_t foreign = 0;          ///< promises by other threads to post here: portals, foreign awaitables
     std::uint32_t unwinding = 0;        ///< how many stopped frames are being destroyed
@@ -59,18 +60,26 @@ class executor {
     void wait_for_posters() const noexcept;
 
     virtual void wake() noexcept = 0;                     ///< from any thread: the inbox is no longer empty
-    virtual void on_watched(continuation& leaf) noexcept; ///< a harness looks on
+    // For a harness that acts at exact moments.
+    virtual void on_watched_suspended(continuation& leaf) noexcept = 0;
+    virtual void on_watched_completed(continuation& leaf) noexcept = 0;
 
     inbox<continuation, &continuation::link> inbox_; ///< any thread pushes, the worker takes
 
     std::atomic<std::uint32_t> posters_ = 0; ///< any thread
 
     friend void note_suspension(executor&, continuation&) noexcept;
+    friend void note_completion(executor&, continuation&) noexcept;
 };
 
 /// Counts a leaf that has just suspended; `leaf` is the header that waits.
 inline void note_suspension(executor& on, continuation& leaf) noexcept {
-    if (++on.suspensions == on.watched) [[unlikely]] on.on_watched(leaf);
+    if (++on.suspensions == on.watched) [[unlikely]] on.on_watched_suspended(leaf);
+}
+
+/// A suspended leaf has its result, and `leaf` has been queued to take it.
+inline void note_completion(executor& on, continuation& leaf) noexcept {
+    if (&leaf == on.watched_leaf) [[unlikely]] on.on_watched_completed(leaf);
 }
 
 /// The executor whose worker is this thread, or null. Never inlined: a coroutine may be on another thread after

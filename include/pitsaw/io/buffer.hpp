@@ -20,13 +20,13 @@ inline void set_buffer(operation& op, std::span<std::byte> bytes) noexcept {
 }
 
 /// Lends `bytes` to a send or a connect: the driver reads them until the final event and never writes.
-inline void set_buffer(operation& op, std::span<std::byte const> bytes) noexcept {
+inline void set_source(operation& op, std::span<std::byte const> bytes) noexcept {
     op.address =
         const_cast<std::byte*>(bytes.data()); // one field serves both directions, as in a kernel's record
     op.length = static_cast<std::uint32_t>(std::min(bytes.size(), transfer_bytes_max));
 }
 
-/// The bytes lent with `set_buffer`, as a driver sees them.
+/// The bytes lent, as a driver sees them.
 [[nodiscard]] inline auto buffer_of(operation const& op) noexcept -> std::span<std::byte> {
     return {static_cast<std::byte*>(op.address), op.length};
 }

@@ -18,10 +18,9 @@ struct driver_features {
 
 /// What one call of `driver::drain` leaves.
 struct drain_progress {
-    std::size_t events = 0;    // written to the span; run them before the next call
-    std::size_t remaining = 0; // operations and discards still in flight
-    operation const* oldest =
-        nullptr; // the one of them that was submitted first, to be named; null for a discard
+    std::size_t events = 0;            // written to the span; run them before the next call
+    std::size_t remaining = 0;         // operations and discards still in flight
+    operation const* oldest = nullptr; // of these operations the first submitted, to be named
 };
 
 /// Interprets operations: the kernel's side of pitsaw, one for each worker.

@@ -48,7 +48,7 @@ struct operation {
         : code(what), target(on), on_event(handler) {}
     operation(operation&&) = delete;
     operation& operator=(operation&&) = delete;
-    ~operation() { debug_check(state == 0, "an operation was destroyed while it was in flight"); }
+    ~operation() { check(state == 0, "an operation was destroyed while it was in flight"); }
 
     // The caller's: set before submit, unchanged until the final event.
     op_code code = op_code::nop;

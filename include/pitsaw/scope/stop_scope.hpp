@@ -31,7 +31,6 @@ struct stop_scope : waiter {
 
     /// The scope has ended; the outer coroutine stops.
     [[nodiscard]] std::coroutine_handle<> close_stopped() noexcept {
-        outer->edge->waiting = nullptr;
         return outer->stop_here();
     }
 

@@ -17,7 +17,15 @@ class stop_callback_base;
 } // namespace detail
 
 /// Why a stop was requested; readable wherever the stop arrives.
-enum class stop_reason : std::uint8_t { none, requested, timeout, shutdown, sibling_failed, sibling_won, peer_gone };
+enum class stop_reason : std::uint8_t {
+    none,
+    requested,
+    timeout,
+    shutdown,
+    sibling_failed,
+    sibling_won,
+    peer_gone
+};
 
 /// Where a stop is requested, once, for all who hold a token of it. C++26's `std::inplace_stop_source`
 /// ([stopsource.inplace]), which also carries a reason.

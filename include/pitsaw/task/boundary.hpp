@@ -25,7 +25,6 @@ struct inner_boundary : boundary, waiter {
 
     /// Leaves the outer chain's slot; the outer coroutine stops too.
     [[nodiscard]] std::coroutine_handle<> leave_stopped() noexcept {
-        outer_->edge->waiting = nullptr;
         return outer_->stop_here();
     }
 

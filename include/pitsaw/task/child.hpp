@@ -43,9 +43,13 @@ class child {
     void start_queued(boundary& edge, environment const& in, promise_header& by) noexcept {
         auto& worker = *in.executor;
         worker.current = nullptr;
-        (void)start(edge, in, by);
-        // A transfer names whom it resumes; a leaf that suspended named nobody.
-        if (auto* const next = std::exchange(worker.current, nullptr)) worker.ready.push(*next);
+        auto const next = start(edge, in, by);
+        // A transfer names whom it resumes. Otherwise the leaf has suspended and `next` is nothing, or it is a foreign
+        // coroutine, which has no place in our queue.
+        if (auto* const named = std::exchange(worker.current, nullptr))
+            worker.ready.push(*named);
+        else
+            next.resume();
     }
 
     /// Moves the leaf's result into the slot; for child_ended, when it ended with a value.

@@ -74,7 +74,7 @@ class [[nodiscard]] in_awaiter : foreign_root {
     struct starter {
         void (*resume)(void*) = run;
         void (*destroy)(void*) = run_nothing;
-        promise_header header;
+        promise_header header{};
         in_awaiter* self;
 
         static void run(void* frame) {

@@ -88,11 +88,16 @@ struct promise_header : continuation {
     /// and returns nothing to run. Also what P2300's senders call (`set_stopped`).
     std::coroutine_handle<> unhandled_stopped() noexcept;
 
-    /// The same for a leaf of ours, which knows that it is on its worker.
-    std::coroutine_handle<> stop_here() noexcept {
-        env->executor->ready.push(*this, resume_as::stopped);
-        return std::noop_coroutine();
-    }
+    // A leaf of ours calls one of these three, on its worker.
+
+    /// It waits: `leaf` stands in the stop slot from here on. The last thing that a start does.
+    std::coroutine_handle<> suspend_at(waiter& leaf) noexcept;
+
+    /// A suspended leaf has its result: this coroutine goes on when its turn comes.
+    void complete_here() noexcept;
+
+    /// It stops, suspended or not yet begun: this coroutine is never resumed.
+    std::coroutine_handle<> stop_here() noexcept;
 
     /// Walks up to the nearest clean-up or boundary. The loop does this for `resume_as::stopped`.
     [[nodiscard]] std::coroutine_handle<> climb() noexcept;
@@ -104,6 +109,24 @@ struct promise_header : continuation {
     void drop_cleanups() noexcept;
 };
 static_assert(sizeof(promise_header) == 48);
+
+inline std::coroutine_handle<> promise_header::suspend_at(waiter& leaf) noexcept {
+    edge->waiting = &leaf;
+    note_suspension(*env->executor, *this);
+    return std::noop_coroutine();
+}
+
+inline void promise_header::complete_here() noexcept {
+    edge->waiting = nullptr;
+    env->executor->ready.push(*this);
+    note_completion(*env->executor, *this);
+}
+
+inline std::coroutine_handle<> promise_header::stop_here() noexcept {
+    edge->waiting = nullptr;
+    env->executor->ready.push(*this, resume_as::stopped);
+    return std::noop_coroutine();
+}
 
 /// A promise that carries a header as its first base.
 template <class Promise>

@@ -18,7 +18,7 @@ class sync_wait_boundary : boundary {
     using value_type = child_value<A>;
 
   public:
-    sync_wait_boundary(runtime& on, A& work) : boundary(ended), run_(on), child_(work) {}
+    sync_wait_boundary(root_run& run, A& work) : boundary(ended), run_(run), child_(work) {}
 
     [[nodiscard]] outcome<value_type> wait() {
         // The caller's environment has no header: the chain begins here.
@@ -42,7 +42,7 @@ class sync_wait_boundary : boundary {
         return std::noop_coroutine();
     }
 
-    root_run run_;
+    root_run& run_;
     promise_header nothing_above_;
     child<A> child_;
     ending ending_ = ending::value;
@@ -61,9 +61,13 @@ class sync_wait_boundary : boundary {
 template <awaitable A>
 [[nodiscard]] auto sync_wait(runtime& on, A&& work) {
     using bare = std::remove_cvref_t<A>;
-    bare owned(std::move(work)); // its frame goes here, on the runtime's thread and while that is current
-    sync_wait_boundary<bare> edge(on, owned);
-    return edge.wait();
+    root_run run(on);
+    if constexpr (is_task<bare>) {
+        bare owned(std::move(work)); // so that its frame goes while the runtime is still current
+        return sync_wait_boundary<bare>(run, owned).wait();
+    } else {
+        return sync_wait_boundary<bare>(run, work).wait();
+    }
 }
 
 /// The same on a runtime of its own, which nobody else can wake: a deadlock is a checked error.

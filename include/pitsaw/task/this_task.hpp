@@ -1,4 +1,5 @@
 #pragma once
+#include <pitsaw/base/clock.hpp>
 #include <pitsaw/task/await_transform.hpp>
 #include <pitsaw/task/promise_header.hpp>
 
@@ -18,6 +19,7 @@ class [[nodiscard]] yield_awaiter {
         auto& worker = *header.env->executor;
         worker.ready.push(header);
         note_suspension(worker, header);
+        note_completion(worker, header); // its turn cannot be withdrawn
         return std::noop_coroutine();
     }
 
@@ -51,6 +53,9 @@ inline yield_awaiter yield() noexcept { return {}; }
 
 /// The environment of the awaiting task. The reference is valid while the task runs; never stops.
 inline get_environment_awaiter get_environment() noexcept { return {}; }
+
+/// The time of the running task's worker. Outside a task it is a checked error.
+[[nodiscard]] time_point now() noexcept;
 
 /// Whether this thread is destroying frames that a stop left suspended: the stop's `uncaught_exceptions() > 0`,
 /// for guards that commit unless something went wrong.

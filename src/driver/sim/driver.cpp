@@ -29,7 +29,7 @@ sim_driver::~sim_driver() {
         records_, {}, [](record const& r) { return r.at == stage::free ? UINT64_MAX : r.sequence; });
     char text[160];
     std::snprintf(text, sizeof text,
-                  "driver law 15 (teardown): %zu in flight, the oldest a %s on descriptor %u",
+                  "driver law 15 (teardown): %zu in flight, the oldest: %s on descriptor %u",
                   counts_.in_flight, oldest->op != nullptr ? name(oldest->op->code).data() : "discard",
                   static_cast<unsigned>(oldest->slot));
     check_failed(text, std::source_location::current());
@@ -40,8 +40,6 @@ auto sim_driver::chance(unsigned percent) noexcept -> bool { return random_.belo
 auto sim_driver::up_to(duration most) noexcept -> duration {
     return duration(random_.between(0, std::max(most, duration::zero()).count()));
 }
-
-void sim_driver::observe(sim_observer* who) { observer_ = who; }
 
 void sim_driver::check_home() noexcept {
     auto const here = std::this_thread::get_id();
@@ -172,13 +170,12 @@ auto sim_driver::poll(std::span<event> out, time_point until) noexcept -> std::s
 auto sim_driver::turn(std::span<event> out, time_point until, bool until_empty) noexcept -> std::size_t {
     check_home();
     check(!out.empty(), "driver::poll needs room for at least one event");
-    if (observer_ != nullptr) observer_->polling();
     for (;;) {
         // acquire: pairs with the release in wake(), so that what the waker wrote is visible after this poll.
-        auto const woken = woken_.load(std::memory_order_relaxed) != 0 && // a hint: exchanging costs more
-                           woken_.exchange(0, std::memory_order_acquire) != 0;
+        // The load first: a turn that nobody wakes should not pay for a read-modify-write.
+        auto const woken =
+            woken_.load(std::memory_order_relaxed) != 0 && woken_.exchange(0, std::memory_order_acquire) != 0;
         auto const count = run_due(out);
-        if (count != 0 && observer_ != nullptr) observer_->delivering(out.first(count));
         if (count != 0 || woken || until <= now_ || (until_empty && counts_.in_flight == 0)) return count;
         if (auto const next = std::min(next_step_at(), until); next != never)
             now_ = next;
@@ -221,7 +218,7 @@ auto sim_driver::drain(std::span<event> out, time_point deadline) noexcept -> dr
     progress.remaining = counts_.in_flight;
     auto sequence = UINT64_MAX;
     for (auto const& r : records_) {
-        if (r.at == stage::free || r.sequence >= sequence) continue;
+        if (r.op == nullptr || r.sequence >= sequence) continue;
         sequence = r.sequence;
         progress.oldest = r.op;
     }

@@ -59,9 +59,8 @@ class sim_driver final : public driver {
     [[nodiscard]] auto make_stream_pair() -> std::pair<descriptor, descriptor>;
     [[nodiscard]] auto make_socket() -> descriptor;
     [[nodiscard]] auto listen(sim_address at, std::size_t backlog_max = 128) -> descriptor;
-    void reset(descriptor stream);   // the network breaks the connection for both ends
-    void advance(duration by);       // a task blocks the thread: time passes and nobody polls
-    void observe(sim_observer* who); // or nobody
+    void reset(descriptor stream); // the network breaks the connection for both ends
+    void advance(duration by);     // a task blocks the thread: time passes and nobody polls
     [[nodiscard]] auto is_stuck() const noexcept
         -> bool; // nothing will happen without a wake or a new operation
     [[nodiscard]] auto readable_bytes(descriptor stream) const noexcept -> std::size_t;

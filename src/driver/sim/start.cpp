@@ -83,7 +83,6 @@ void sim_driver::submit(operation& op) noexcept {
         else
             enqueue(which);
     }
-    if (observer_ != nullptr) observer_->submitted(op);
 }
 
 /// Law 13: the first of a direction is at work, the others wait.

@@ -59,7 +59,7 @@ TEST(inplace_stop_token, the_first_request_wins_and_its_reason_stays) {
 
 TEST(inplace_stop_token, every_reason_arrives_as_it_was_given) {
     for (auto const why : {stop_reason::requested, stop_reason::timeout, stop_reason::shutdown,
-                           stop_reason::sibling_failed, stop_reason::peer_gone}) {
+                           stop_reason::sibling_failed, stop_reason::sibling_won, stop_reason::peer_gone}) {
         inplace_stop_source source;
         inplace_stop_callback const callback(source.get_token(), [&] { EXPECT_EQ(source.reason(), why); });
         EXPECT_TRUE(source.request_stop(why));
@@ -227,99 +227,108 @@ TEST(inplace_stop_callback, destroying_another_does_not_wait_for_the_one_that_ru
     requester.join();
 }
 
-// Two threads that meet at the start of each round, as closely as two cores allow.
-class rounds {
-  public:
-    explicit rounds(std::function<void()> other_side)
-        : other_([this, run = std::move(other_side)] {
-              for (int round = 1; wait_for(started_, round); ++round) {
-                  run();
-                  done_.store(round, std::memory_order_release);
-              }
-          }) {}
-    ~rounds() {
-        started_.store(-1, std::memory_order_release);
-        other_.join();
-    }
-    void start() { started_.store(++round_, std::memory_order_release); }
-    void finish() { (void)wait_for(done_, round_); }
-
-  private:
-    static auto wait_for(std::atomic<int>& counter, int wanted) -> bool {
-        for (;;) {
-            int const seen = counter.load(std::memory_order_acquire);
-            if (seen == wanted) return true;
-            if (seen < 0) return false;
-            std::this_thread::yield();
-        }
-    }
-
-    std::atomic<int> started_ = 0, done_ = 0;
-    int round_ = 0;
-    std::thread other_;
-};
-
-constexpr int many = 100'000;
-
-TEST(inplace_stop_token_race, one_of_two_requesters_wins_and_the_reason_is_its) {
-    std::optional<inplace_stop_source> source;
-    bool other_won = false;
-    rounds race([&] { other_won = source->request_stop(stop_reason::timeout); });
-    for (int round = 0; round < many; ++round) {
-        source.emplace();
-        int runs = 0;
-        {
-            inplace_stop_callback const callback(source->get_token(), [&] { ++runs; });
-            race.start();
-            bool const won = source->request_stop(stop_reason::shutdown);
-            race.finish();
-            ASSERT_NE(won, other_won);
-            ASSERT_EQ(source->reason(), won ? stop_reason::shutdown : stop_reason::timeout);
-        }
-        ASSERT_EQ(runs, 1);
+// Lets two threads do `left` and `right` to each of 100,000 items, as much at the same time as the machine
+// allows: each waits a moment for the other, but not for long, so that a busy machine makes the races rarer,
+// not the test slow. Where they meet is relaxed, lest it orders what the tested code must order. `finished`
+// is for each item then.
+template <class Item, class Left, class Right, class Finished>
+void race(Left left, Right right, Finished finished) {
+    constexpr int batches = 200, batch = 500;
+    for (int round = 0; round < batches && !testing::Test::HasFatalFailure(); ++round) {
+        std::vector<Item> items(batch);
+        std::array<std::atomic<int>, 2> progress{};
+        auto const visit = [&](std::size_t self, auto& side) {
+            for (int i = 0; i < batch; ++i) {
+                progress[self].store(i, std::memory_order_relaxed);
+                for (int spins = 0; spins < 300 && progress[1 - self].load(std::memory_order_relaxed) < i;
+                     ++spins) {
+                }
+                side(items[static_cast<std::size_t>(i)]);
+            }
+        };
+        std::thread other([&] { visit(1, right); });
+        visit(0, left);
+        other.join();
+        for (auto& item : items) finished(item);
     }
 }
 
-// LW, the same in small: a stop that comes between looking and registering is not lost.
+TEST(inplace_stop_token_race, one_of_two_requesters_wins_and_the_reason_is_its) {
+    struct item {
+        inplace_stop_source source;
+        int runs = 0;
+        bool left_won = false, right_won = false;
+        any_callback callback{source.get_token(), [this] { ++runs; }};
+    };
+    race<item>([](item& tested) { tested.left_won = tested.source.request_stop(stop_reason::timeout); },
+               [](item& tested) { tested.right_won = tested.source.request_stop(stop_reason::shutdown); },
+               [](item& tested) {
+                   ASSERT_NE(tested.left_won, tested.right_won);
+                   ASSERT_EQ(tested.source.reason(),
+                             tested.left_won ? stop_reason::timeout : stop_reason::shutdown);
+                   ASSERT_EQ(tested.runs, 1);
+               });
+}
+
+TEST(inplace_stop_token_race, who_sees_the_stop_sees_what_preceded_it) {
+    struct item {
+        inplace_stop_source source;
+        int written = 0, read = 0; // no atomics: the stop is what orders them
+    };
+    race<item>(
+        [](item& tested) {
+            tested.written = 1;
+            tested.source.request_stop();
+        },
+        [](item& tested) {
+            while (!tested.source.get_token().stop_requested()) std::this_thread::yield();
+            tested.read = tested.written;
+        },
+        [](item& tested) { ASSERT_EQ(tested.read, 1); });
+}
+
+// Of the kind LW: a stop between looking and registering is not lost.
 TEST(inplace_stop_token_race, a_callback_that_registers_during_a_request_runs_exactly_once) {
-    std::optional<inplace_stop_source> source;
-    rounds race([&] { (void)source->request_stop(stop_reason::peer_gone); });
-    for (int round = 0; round < many; ++round) {
-        source.emplace();
-        std::atomic<int> runs = 0;
-        inplace_stop_callback const earlier(source->get_token(), [&] { ++runs; });
-        race.start();
-        inplace_stop_callback const racing(source->get_token(), [&] {
-            ++runs;
-            EXPECT_EQ(source->reason(), stop_reason::peer_gone);
+    struct item {
+        inplace_stop_source source;
+        int earlier_runs = 0, racing_runs = 0;
+        any_callback earlier{source.get_token(), [this] { ++earlier_runs; }};
+        std::optional<any_callback> racing;
+    };
+    race<item>(
+        [](item& tested) {
+            tested.racing.emplace(tested.source.get_token(), [&tested] {
+                ++tested.racing_runs;
+                EXPECT_EQ(tested.source.reason(), stop_reason::peer_gone);
+            });
+        },
+        [](item& tested) { tested.source.request_stop(stop_reason::peer_gone); },
+        [](item& tested) {
+            ASSERT_EQ(tested.earlier_runs, 1);
+            ASSERT_EQ(tested.racing_runs, 1);
         });
-        race.finish();
-        ASSERT_EQ(runs, 2);
-    }
 }
 
 // CA9: what a callback uses may go as soon as the destructor has returned, whichever side is first.
 TEST(inplace_stop_token_race, nothing_runs_after_the_destructor_has_returned) {
-    std::optional<inplace_stop_source> source;
-    rounds race([&] { (void)source->request_stop(); });
-    int ran = 0;
-    for (int round = 0; round < many; ++round) {
-        source.emplace();
-        auto runs = std::make_unique<int>(0); // freed at once: a late run is seen by the sanitizers
-        std::optional<any_callback> first, second, third;
-        for (auto* callback : {&first, &second, &third}) {
-            callback->emplace(source->get_token(), [&counter = *runs] { ++counter; });
+    struct item {
+        inplace_stop_source source;
+        std::unique_ptr<int> runs = std::make_unique<int>(0); // freed at once: the sanitizers see a late run
+        std::array<std::optional<any_callback>, 3> callbacks;
+        int ran = 0;
+        item() {
+            for (auto& callback : callbacks) callback.emplace(source.get_token(), [this] { ++*runs; });
         }
-        race.start();
-        for (int spins = round % 64; spins > 0; --spins) (void)source->stop_requested();
-        second.reset();
-        first.reset();
-        third.reset();
-        ran += *runs;
-        runs.reset();
-        race.finish();
-    }
-    RecordProperty("ran", ran);
+    };
+    int ran = 0;
+    race<item>(
+        [](item& tested) {
+            for (std::size_t const leaving : {1u, 0u, 2u}) tested.callbacks[leaving].reset();
+            tested.ran = *tested.runs;
+            tested.runs.reset();
+        },
+        [](item& tested) { tested.source.request_stop(); }, [&](item& tested) { ran += tested.ran; });
+    RecordProperty("callbacks_that_ran", ran);
 }
 
 // CA7: children that complete inside their stop callbacks, the last of them destroys its scope; an outer stop
@@ -366,18 +375,17 @@ struct scope {
 };
 
 TEST(inplace_stop_token_race, a_scope_may_be_destroyed_by_its_last_child_under_an_outer_stop) {
-    std::optional<inplace_stop_source> outer;
-    rounds race([&] { (void)outer->request_stop(); });
-    for (int round = 0; round < many; ++round) {
-        outer.emplace();
+    struct item {
+        inplace_stop_source outer;
         int destroyed = 0;
-        auto* const tested = new scope(outer->get_token(), destroyed);
-        race.start();
-        tested->fail_first_child();
-        tested->leave();
-        race.finish();
-        ASSERT_EQ(destroyed, 1);
-    }
+        scope* tested = new scope(outer.get_token(), destroyed);
+    };
+    race<item>(
+        [](item& each) {
+            each.tested->fail_first_child();
+            each.tested->leave();
+        },
+        [](item& each) { each.outer.request_stop(); }, [](item& each) { ASSERT_EQ(each.destroyed, 1); });
 }
 
 TEST(inplace_stop_source_death_test, must_outlive_its_callbacks) {

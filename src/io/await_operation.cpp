@@ -14,23 +14,19 @@ std::coroutine_handle<> operation_leaf::start(promise_header& header) noexcept {
     header_ = &header;
     ++worker.operations;
     worker.io->submit(*this);
-    header.edge->waiting = this;
-    note_suspension(worker, header);
-    return std::noop_coroutine();
+    return header.suspend_at(*this);
 }
 
 void operation_leaf::ended(operation& self, event const& done) noexcept {
     auto& leaf = static_cast<operation_leaf&>(self);
     auto& header = *leaf.header_;
-    auto& worker = *header.env->executor;
-    --worker.operations;
-    header.edge->waiting = nullptr;
+    --header.env->executor->operations;
     leaf.done_ = done;
     bool const is_cancelled = done.result < 0 && to_error(done.result) == std::errc::operation_canceled;
     if (is_cancelled && header.env->stop.stop_requested())
         header.stop_here();
     else
-        worker.ready.push(header);
+        header.complete_here();
 }
 
 void operation_leaf::cancelled(waiter& self) noexcept {

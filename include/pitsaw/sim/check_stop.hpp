@@ -1,0 +1,91 @@
+#pragma once
+#include <pitsaw/sim/world.hpp>
+#include <pitsaw/task/task.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace pitsaw::inline v0::sim {
+
+/// What `check_stop` found: true if nothing, and a report.
+class [[nodiscard]] stop_report {
+  public:
+    [[nodiscard]] explicit operator bool() const noexcept { return failures_.empty(); }
+
+    /// How many suspensions the undisturbed run has.
+    [[nodiscard]] std::uint64_t points() const noexcept { return points_; }
+    /// How many runs were made.
+    [[nodiscard]] std::uint64_t runs() const noexcept { return runs_; }
+    /// How many of them ended with a stop.
+    [[nodiscard]] std::uint64_t stopped_runs() const noexcept { return stopped_runs_; }
+    /// One line for each failure: where the stop came, how, and what was wrong.
+    [[nodiscard]] std::string const& failures() const noexcept { return failures_; }
+
+    friend std::ostream& operator<<(std::ostream& out, stop_report const& report) {
+        return out << report.runs_ << " runs over " << report.points_ << " suspensions, " << report.stopped_runs_
+                   << " stopped" << (report.failures_.empty() ? "" : "\n") << report.failures_;
+    }
+
+  private:
+    friend class stop_harness;
+    std::uint64_t points_ = 0;
+    std::uint64_t runs_ = 0;
+    std::uint64_t stopped_runs_ = 0;
+    std::string failures_;
+};
+
+struct check_stop_options {
+    /// Worlds to try: the calm one, and this many seeds from `first_seed` on.
+    std::uint64_t seeds = 2;
+    std::uint64_t first_seed = 1;
+    /// Suspensions to stop at; of a longer run, this many spread evenly.
+    std::uint64_t points_max = 2000;
+    /// Turns of the loop after which a run counts as endless.
+    std::uint64_t turns_max = 1'000'000;
+    /// Called after each run, with whether it was stopped: what is wrong with the user's own books, or "".
+    std::function<std::string(bool is_stopped)> verify;
+};
+
+/// How one run of the body ended.
+enum class run_ending : std::uint8_t { value, exception, stopped };
+
+/// Makes and runs the body once in a fresh world.
+using stop_body = std::function<run_ending(world&)>;
+
+[[nodiscard]] stop_report check_stop_with(stop_body const& body, check_stop_options const& options);
+
+/// Stops `body()` at every await, in every way, and checks the books after each run.
+///
+/// The body runs once undisturbed, to count its suspensions. Then for each of them it runs with a stop that wins
+/// (it comes before the result), with one that is too late for the driver (the operation completes in spite of the
+/// cancel), with a completion that wins (the stop comes when the result is there and the coroutine has not gone on),
+/// and with both in the same turn of the loop; and once with a stop before it begins.
+/// After each run no frame, operation, timer or byte may be left over, and `options.verify` may say more. A run that
+/// never ends is named and ends the process.
+///
+/// ```cpp
+/// EXPECT_TRUE(ps::sim::check_stop([&] { return transfer(account_a, account_b, 10); }));
+/// EXPECT_TRUE(ps::sim::check_stop([](ps::sim::world& w) { return talk(w.make_stream_pair()); }));
+/// ```
+/// `body` returns a fresh task each time; it may take the world. The report goes to stderr too if it fails.
+template <class F>
+[[nodiscard]] stop_report check_stop(F&& body, check_stop_options const& options = {}) {
+    auto const once = [&body](world& in) {
+        auto const end = [&] {
+            if constexpr (std::invocable<F&, world&>)
+                return in.run(body(in));
+            else
+                return in.run(body());
+        }();
+        if (end.is_stopped()) return run_ending::stopped;
+        return end.has_exception() ? run_ending::exception : run_ending::value;
+    };
+    return check_stop_with(once, options);
+}
+
+} // namespace pitsaw::inline v0::sim

@@ -1,0 +1,83 @@
+#include "sim/world_parts.hpp"
+
+#include <pitsaw/base/check.hpp>
+#include <pitsaw/task/frame_memory.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+namespace pitsaw::inline v0::sim {
+
+namespace {
+
+std::unique_ptr<sim_driver> make_driver(world_options const options, sim_driver*& made) {
+    auto driver_options = options.is_calm ? sim_driver_options::calm() : sim_driver_options();
+    driver_options.seed = options.seed;
+    auto driver = std::make_unique<sim_driver>(driver_options);
+    made = driver.get();
+    return driver;
+}
+
+runtime_options closed_world() {
+    runtime_options options;
+    options.is_closed_world = true;
+    return options;
+}
+
+} // namespace
+
+std::uint64_t seed_from_environment(std::uint64_t const otherwise) {
+    char const* const text = std::getenv("PITSAW_SIM_SEED");
+    if (text == nullptr) return otherwise;
+    char* end = nullptr;
+    errno = 0;
+    auto const seed = std::strtoull(text, &end, 10);
+    check(errno == 0 && end != text && *end == '\0', "PITSAW_SIM_SEED is not a number of 64 bits: set it to the seed "
+                                                     "that the failing run printed");
+    return seed;
+}
+
+world::parts::parts(world_options const options)
+    : rt(make_driver(options, net), closed_world()), frames_before(frame_memory_statistics().live) {}
+
+world::parts::~parts() {
+    for (auto const stream : streams) net->discard(stream);
+    std::array<event, 16> out;
+    while (net->drain(out, never).remaining != 0) {} // discards only: nobody's event is in there
+}
+
+world::world(world_options const options) : parts_(std::make_unique<parts>(options)) {}
+world::~world() = default;
+
+runtime& world::get_runtime() noexcept { return parts_->rt; }
+time_point world::now() const noexcept { return parts_->net->now(); }
+void world::advance(duration const by) { parts_->net->advance(by); }
+
+std::pair<descriptor, descriptor> world::make_stream_pair() {
+    auto const [left, right] = parts_->net->make_stream_pair();
+    parts_->streams.push_back(left);
+    parts_->streams.push_back(right);
+    return {left, right};
+}
+
+std::size_t world::readable_bytes(descriptor const stream) const noexcept { return parts_->net->readable_bytes(stream); }
+
+std::string world::imbalance() const {
+    auto const& worker = parts_->rt.loop();
+    auto const statistics = parts_->net->statistics();
+    std::string found;
+    auto const expect_none = [&found](std::int64_t const count, char const* what) {
+        if (count != 0) found += (found.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+    };
+    expect_none(frame_memory_statistics().live - parts_->frames_before, "frames or nodes not freed");
+    expect_none(worker.operations, "operations in flight");
+    expect_none(static_cast<std::int64_t>(statistics.in_flight), "operations at the driver");
+    expect_none(static_cast<std::int64_t>(worker.timers.size()), "timers armed");
+    expect_none(worker.foreign, "foreign completions awaited");
+    expect_none(worker.unwinding, "unwindings not ended");
+    expect_none(worker.ready.empty() ? 0 : 1, "ready queue not empty");
+    return found;
+}
+
+} // namespace pitsaw::inline v0::sim
