@@ -112,14 +112,14 @@ static_assert(sizeof(promise_header) == 48);
 
 inline std::coroutine_handle<> promise_header::suspend_at(waiter& leaf) noexcept {
     edge->waiting = &leaf;
-    note_suspension(*env->executor, *this);
+    env->executor->note_suspension(*this);
     return std::noop_coroutine();
 }
 
 inline void promise_header::complete_here() noexcept {
     edge->waiting = nullptr;
     env->executor->ready.push(*this);
-    note_completion(*env->executor, *this);
+    env->executor->note_completion(*this);
 }
 
 inline std::coroutine_handle<> promise_header::stop_here() noexcept {
