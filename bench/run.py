@@ -132,7 +132,8 @@ class Server:
     def memory_bytes(self):
         """Resident memory that no other process shares."""
         rollup = pathlib.Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
-        return sum(int(size) for size in re.findall(r"^(?:Private_Clean|Private_Dirty):\s+(\d+) kB", rollup, re.M)) << 10
+        pages = re.findall(r"^(?:Private_Clean|Private_Dirty):\s+(\d+) kB", rollup, re.M)
+        return sum(int(size) for size in pages) << 10
 
 
 class Tools:

@@ -24,15 +24,13 @@ ps::task<> probe(int port, report& found) {
 
 ps::task<report> scan() {
     report found;
-    ps::task_group_options options;
-    options.children_max = 16;
     auto spawn_all = [&found](ps::task_group& probes) -> ps::task<> {
         for (int port = 1; port <= 1000; ++port) {
             co_await probes.room(); // waits until fewer than 16 are alive
             probes.spawn(probe(port, found));
         }
     };
-    co_await ps::task_group::run(options, spawn_all);
+    co_await ps::task_group::run({.children_max = 16}, spawn_all);
     co_return found;
 }
 

@@ -22,7 +22,7 @@ class receive_some : public operation_leaf {
 class send_some : public operation_leaf {
   public:
     send_some(descriptor to, std::span<std::byte const> from) noexcept : operation_leaf(op_code::send, to) {
-        set_buffer(*this, from);
+        set_source(*this, from);
     }
     [[nodiscard]] io_result<std::size_t> await_resume() const noexcept { return to_result(done()); }
 };

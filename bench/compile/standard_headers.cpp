@@ -1,4 +1,4 @@
-// What any program with coroutines, durations, error codes and results includes: the floor for our own headers.
+// What any program with coroutines, durations, error codes and results includes: the floor for our headers.
 #include <atomic>
 #include <chrono>
 #include <coroutine>

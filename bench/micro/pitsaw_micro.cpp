@@ -1,5 +1,5 @@
-// One round of one case: `pitsaw_micro CASE`. Prints the time of an operation, then, of a second pass, how many
-// heap allocations and coroutine frames an operation takes.
+// One round of one case: `pitsaw_micro CASE [OPERATIONS]`. Prints the time of an operation, then, of a second
+// pass, how many heap allocations and coroutine frames an operation takes.
 #include "meter.hpp"
 
 #include <pitsaw/io/await_operation.hpp>
@@ -30,7 +30,7 @@ namespace {
 namespace ps = pitsaw;
 using namespace std::chrono_literals;
 
-// ---- What is awaited. A hidden child has a frame; of a visible one the compiler may make a part of its parent's.
+// ---- What is awaited. A hidden child has a frame; a visible one may become a part of its parent's.
 
 [[gnu::noinline]] ps::task<std::uint64_t> hidden_child(std::uint64_t const x) { co_return x; }
 inline ps::task<std::uint64_t> visible_child(std::uint64_t const x) { co_return x + 1; }
@@ -250,8 +250,7 @@ struct bench_case {
     std::unique_ptr<ps::driver> (*driver)() = nullptr; ///< null: the runtime chooses
 };
 
-void measure(bench_case const& chosen) {
-    auto const count = chosen.operations;
+void measure(bench_case const& chosen, std::uint64_t const count) {
     if (chosen.plain != nullptr) return print_time(chosen.plain(count), count);
     std::optional<ps::runtime> on;
     if (chosen.driver != nullptr)
@@ -301,10 +300,12 @@ constexpr bench_case cases[] = {
 
 int main(int const argument_count, char** const arguments) {
     for (auto const& each : cases) {
-        if (argument_count < 2)
+        if (argument_count < 2) {
             std::printf("%.*s\n", static_cast<int>(each.name.size()), each.name.data());
-        else if (each.name == arguments[1])
-            return measure(each), 0;
+        } else if (each.name == arguments[1]) {
+            measure(each, argument_count > 2 ? std::strtoull(arguments[2], nullptr, 10) : each.operations);
+            return 0;
+        }
     }
     return argument_count < 2 ? 0 : 2;
 }

@@ -53,6 +53,11 @@ auto timer_queue::disarm(timer_node& node) noexcept -> bool {
 auto timer_queue::next_wake() const noexcept -> time_point { return to_time_point(wake_); }
 
 auto timer_queue::expire(time_point now, std::size_t budget) noexcept -> std::size_t {
+    if (to_tick(now) < wake_) { // nothing is due, so the wheel need not move
+        horizon_ = std::max(horizon_, to_tick(now));
+        if (empty()) elapsed_ = horizon_;
+        return 0;
+    }
     if (to_tick(now) < horizon_) return 0;
     if (!lists_[late].empty()) list_for(horizon_).splice_back(lists_[late]);
     horizon_ = to_tick(now);

@@ -56,6 +56,7 @@ void worker::stop_arrived(void* const self, bool) noexcept {
 
 void worker::run(bool const& is_done) noexcept {
     is_running_ = true;
+    polled_at_ = now();
     while (!is_done) {
         resume_ready(is_done);
         if (!is_done) poll_once();
@@ -64,12 +65,11 @@ void worker::run(bool const& is_done) noexcept {
 }
 
 void worker::resume_ready(bool const& is_done) noexcept {
-    auto const started = now();
     for (std::uint32_t resumes = 1; !ready.empty() && !is_done; ++resumes) {
         resume_one();
         if (resumes >= resumes_between_polls_) break;
         if (resumes % resumes_between_clock_reads == 0 &&
-            saturating_difference(now(), started) >= time_between_polls_max)
+            saturating_difference(now(), polled_at_) >= time_between_polls_max)
             break;
     }
 }
@@ -84,8 +84,10 @@ void worker::resume_one() noexcept {
         current = next;
         if (how == resume_as::coroutine)
             next->handle().resume();
-        else
+        else if (how == resume_as::stopped)
             static_cast<promise_header*>(next)->climb().resume();
+        else
+            static_cast<promise_header*>(next)->ended(ending::value).resume();
     }
     current = nullptr;
 }
@@ -104,7 +106,8 @@ void worker::poll_once() noexcept {
     ++turn_;
     if (observer != nullptr) [[unlikely]] observer->before_delivery(turn_);
     for (std::size_t i = 0; i < count; ++i) events_[i].op->on_event(*events_[i].op, events_[i]);
-    auto const fired = timers.expire(now(), timers_per_turn);
+    polled_at_ = now();
+    auto const fired = timers.expire(polled_at_, timers_per_turn);
     if (count != 0 || fired != 0)
         resumes_between_polls_ = resumes_min;
     else if (resumes_between_polls_ < resumes_max)

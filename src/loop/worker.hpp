@@ -67,6 +67,7 @@ class worker final : public executor {
     std::unique_ptr<driver> driver_;
     runtime_options options_;
     std::uint64_t turn_ = 0;
+    time_point polled_at_; ///< the one reading of the clock that each turn needs
     std::uint32_t resumes_between_polls_;
     bool is_running_ = false;
     bool has_stop_arrived_ = false;

@@ -33,10 +33,13 @@ void task_group::adopt(group_child& node, promise_header& root) noexcept {
     on().ready.push(root);
 }
 
-void group_child::note_ended(group_child& node, child_failure failure, ending const how) noexcept {
+void group_child::note_failed(group_child& node, child_failure failure) noexcept {
+    if (failure.is_one()) node.group->note_failure(std::move(failure.exception), failure.error, false);
+}
+
+void group_child::note_ended(group_child& node, ending const how) noexcept {
     auto& of = *node.group;
     if (how == ending::stopped) of.note_stopped(false);
-    if (failure.is_one()) of.note_failure(std::move(failure.exception), failure.error, false);
     intrusive_list<group_child>::unlink(node);
     --of.alive_;
     of.grant_room();

@@ -32,7 +32,7 @@ constexpr std::uint64_t unknown = UINT64_MAX;
 } // namespace
 
 /// One run: watches for its suspension and requests the stop at its moment.
-class stop_harness final : worker_observer, sim_observer {
+class stop_harness final : worker_observer {
   public:
     struct plan {
         world_options in;
@@ -51,7 +51,7 @@ class stop_harness final : worker_observer, sim_observer {
     stop_harness(plan const& what, check_stop_options const& options) : plan_(what), options_(options), world_(what.in) {
         auto& worker = loop();
         worker.observer = this;
-        world_.parts_->net->observe(this);
+        world_.parts_->cancel_time = [this](operation const&) { return cancel_takes(); };
         if (plan_.who != winner::nobody && plan_.point != 0) worker.watched = plan_.point;
     }
 
@@ -61,7 +61,6 @@ class stop_harness final : worker_observer, sim_observer {
         result_.suspensions = loop().suspensions;
         result_.imbalance = world_.imbalance();
         loop().observer = nullptr;
-        world_.parts_->net->observe(nullptr);
         return std::move(result_);
     }
 
@@ -92,7 +91,7 @@ class stop_harness final : worker_observer, sim_observer {
     void on_deadlock() noexcept override { end_the_process("never ends: every task waits"); }
 
     // A cancel that must win takes no time, one that must lose takes for ever; otherwise the seed decides.
-    std::optional<duration> cancel_takes(operation const&) noexcept override {
+    [[nodiscard]] std::optional<duration> cancel_takes() const noexcept {
         if (plan_.who == winner::stop) return duration::zero();
         if (plan_.who == winner::operation) return std::chrono::hours(1);
         return std::nullopt;

@@ -11,10 +11,10 @@ namespace pitsaw::inline v0::sim {
 
 namespace {
 
-std::unique_ptr<sim_driver> make_driver(world_options const options, sim_driver*& made) {
+std::unique_ptr<sim_driver> make_driver(world_options const options, sim_observer& observer, sim_driver*& made) {
     auto driver_options = options.is_calm ? sim_driver_options::calm() : sim_driver_options();
     driver_options.seed = options.seed;
-    auto driver = std::make_unique<sim_driver>(driver_options);
+    auto driver = std::make_unique<sim_driver>(driver_options, &observer);
     made = driver.get();
     return driver;
 }
@@ -39,12 +39,23 @@ std::uint64_t seed_from_environment(std::uint64_t const otherwise) {
 }
 
 world::parts::parts(world_options const options)
-    : rt(make_driver(options, net), closed_world()), frames_before(frame_memory_statistics().live) {}
+    : rt(make_driver(options, *this, net), closed_world()), frames_before(frame_memory_statistics().live) {}
 
 world::parts::~parts() {
     for (auto const stream : streams) net->discard(stream);
     std::array<event, 16> out;
     while (net->drain(out, never).remaining != 0) {} // discards only: nobody's event is in there
+}
+
+auto world::parts::cancel_takes(operation const& op) noexcept -> std::optional<duration> {
+    return cancel_time ? cancel_time(op) : std::nullopt;
+}
+
+void world::parts::stuck() noexcept {
+    auto& worker = rt.loop();
+    if (worker.foreign != 0) return; // another thread will wake it
+    if (worker.observer != nullptr) return worker.observer->on_deadlock();
+    check(false, "deadlock: an operation waits for what nobody in this world will do");
 }
 
 world::world(world_options const options) : parts_(std::make_unique<parts>(options)) {}

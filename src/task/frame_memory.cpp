@@ -29,7 +29,11 @@ struct free_block {
 
 struct recycler {
     free_block* free[class_count];
-    frame_statistics statistics;
+    // Not next to `taken`: Clang would update both by one vector, and loading it would wait for two stores.
+    std::size_t room; ///< bytes that may still be cached; none until the reaper looks after the thread
+    std::uint64_t allocations;
+    std::uint64_t taken;
+    std::uint64_t given_back;
     bool has_reaper;
 };
 
@@ -46,49 +50,63 @@ struct reaper {
                 list = block->next;
                 ::operator delete(block);
             }
-        frames_of_this_thread.statistics.cached_bytes = frame_cache_bytes_max; // what comes later is the heap's
+        frames_of_this_thread.room = 0; // what comes later is the heap's
     }
-    void look_after_this_thread() noexcept { frames_of_this_thread.has_reaper = true; }
+    void look_after_this_thread() noexcept {
+        frames_of_this_thread.has_reaper = true;
+        frames_of_this_thread.room = frame_cache_bytes_max;
+    }
 };
 thread_local reaper reaper_of_this_thread;
 
 constexpr std::size_t class_of(std::size_t const size) noexcept { return (size + class_bytes - 1) / class_bytes; }
+
+// Apart from the hot path, which then saves no registers.
+[[gnu::noinline, gnu::cold]] void* allocate_on_the_heap(std::size_t const size) {
+    void* const fresh = ::operator new(is_recycling ? class_of(size) * class_bytes : size);
+    ++frames_of_this_thread.allocations;
+    ++frames_of_this_thread.taken;
+    return fresh;
+}
+
+[[gnu::noinline, gnu::cold]] void free_without_room(void* const frame, std::size_t const size) noexcept {
+    if (is_recycling && !frames_of_this_thread.has_reaper) {
+        reaper_of_this_thread.look_after_this_thread();
+        return free_frame(frame, size);
+    }
+    ++frames_of_this_thread.given_back;
+    ::operator delete(frame);
+}
 
 } // namespace
 
 void* allocate_frame(std::size_t const size) {
     auto& mine = frames_of_this_thread;
     auto const index = class_of(size);
-    if (is_recycling && index < class_count) [[likely]] {
-        if (auto* const block = mine.free[index]) [[likely]] {
-            mine.free[index] = block->next;
-            mine.statistics.cached_bytes -= index * class_bytes;
-            ++mine.statistics.frames;
-            ++mine.statistics.live;
-            return block;
-        }
-    }
-    void* const fresh = ::operator new(is_recycling ? index * class_bytes : size);
-    ++mine.statistics.allocations;
-    ++mine.statistics.frames;
-    ++mine.statistics.live;
-    return fresh;
+    if (!is_recycling || index >= class_count) [[unlikely]] return allocate_on_the_heap(size);
+    auto* const block = mine.free[index];
+    if (block == nullptr) [[unlikely]] return allocate_on_the_heap(size);
+    mine.free[index] = block->next;
+    mine.room += index * class_bytes;
+    ++mine.taken;
+    return block;
 }
 
 void free_frame(void* const frame, std::size_t const size) noexcept {
     auto& mine = frames_of_this_thread;
     auto const index = class_of(size);
-    --mine.statistics.live;
-    if (is_recycling && index < class_count && mine.statistics.cached_bytes < frame_cache_bytes_max) [[likely]] {
-        if (!mine.has_reaper) [[unlikely]] reaper_of_this_thread.look_after_this_thread();
-        auto* const block = ::new (frame) free_block{mine.free[index]};
-        mine.free[index] = block;
-        mine.statistics.cached_bytes += index * class_bytes;
-        return;
-    }
-    ::operator delete(frame);
+    auto const bytes = index * class_bytes;
+    if (!is_recycling || index >= class_count || mine.room < bytes) [[unlikely]]
+        return free_without_room(frame, size);
+    mine.free[index] = ::new (frame) free_block{mine.free[index]};
+    mine.room -= bytes;
+    ++mine.given_back;
 }
 
-frame_statistics frame_memory_statistics() noexcept { return frames_of_this_thread.statistics; }
+frame_statistics frame_memory_statistics() noexcept {
+    auto const& mine = frames_of_this_thread;
+    auto const cached_bytes = mine.has_reaper ? frame_cache_bytes_max - mine.room : 0;
+    return {mine.taken, mine.allocations, static_cast<std::int64_t>(mine.taken - mine.given_back), cached_bytes};
+}
 
 } // namespace pitsaw::inline v0

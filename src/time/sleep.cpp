@@ -6,8 +6,10 @@ std::coroutine_handle<> sleep_awaiter::start(promise_header& header) noexcept {
     auto& env = *header.env;
     if (env.stop.stop_requested()) return header.stop_here();
     auto& worker = *env.executor;
+    bool const is_until_a_moment = span_ == until_a_moment;
+    if (!is_until_a_moment && span_ <= duration::zero()) return transfer(header); // whatever the time is
     auto const now = worker.now();
-    if (span_ != until_a_moment) deadline = saturating_add(now, span_);
+    if (!is_until_a_moment) deadline = saturating_add(now, span_);
     if (deadline <= now) return transfer(header);
     header_ = &header;
     worker.timers.arm(*this);

@@ -44,8 +44,11 @@ def query(file, flags, ours):
     script = (HERE / "matchers.cq").read_text().replace("@OURS@", ours)
     run = subprocess.run(["clang-query-19", "-f", "/dev/stdin", str(file)] + flags, input=script,
                          capture_output=True, text=True, cwd=ROOT)
-    if run.returncode != 0 or re.search(r"^\S*: (fatal )?error: |^\d+:\d+: Error ", run.stdout + run.stderr, re.M):
-        sys.exit(f"{file}: clang-query failed\n{run.stdout[-3000:]}{run.stderr[-3000:]}")
+    if re.search(r"^\d+:\d+: Error ", run.stdout + run.stderr, re.M):
+        sys.exit(f"matchers.cq: clang-query does not understand it\n{run.stdout}{run.stderr}")
+    if error := re.search(r"^.*\berror: .*$", run.stdout + run.stderr, re.M):
+        yield {"parse": Place(str(file), 1, 1), "error": error[0]}
+        return
     match = {}
     for line in run.stdout.splitlines():
         if re.match(r"Match #\d+:", line) or re.match(r"\d+ match(es)?\.", line):
@@ -58,6 +61,8 @@ def query(file, flags, ours):
 
 def judge(match):
     """(rule, place, message) of a match, or None where the order of the places shows that it is harmless."""
+    if "parse" in match:
+        return "parse", match["parse"], "not linted, for it does not compile: " + match["error"]
     for rule, message in RULES.items():
         if rule not in match:
             continue

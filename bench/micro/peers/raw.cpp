@@ -1,5 +1,5 @@
-// The floor: a hand-written lazy task with symmetric transfer, frames from a free list, a ready queue in a ring. It
-// has no stop, no exceptions, no environment and no bound on its stack.
+// The floor: a hand-written lazy task with symmetric transfer, frames from a free list, a ready queue in a
+// ring. It has no stop, no exceptions, no environment and no bound on its stack.
 #include "../meter.hpp"
 
 #include <array>

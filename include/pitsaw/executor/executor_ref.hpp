@@ -46,6 +46,16 @@ class executor {
     /// Parks a hop whose budget is spent; returns what the hop resumes instead: nothing.
     [[nodiscard]] std::coroutine_handle<> park(continuation& to) noexcept;
 
+    /// Counts a leaf that has just suspended; `leaf` is the header that waits.
+    void note_suspension(continuation& leaf) noexcept {
+        if (++suspensions == watched) [[unlikely]] on_watched_suspended(leaf);
+    }
+
+    /// A suspended leaf has its result, and `leaf` has been queued to take it.
+    void note_completion(continuation& leaf) noexcept {
+        if (&leaf == watched_leaf) [[unlikely]] on_watched_completed(leaf);
+    }
+
     [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;
 
     /// An exception that no coroutine can receive.
@@ -70,20 +80,7 @@ class executor {
     inbox<continuation, &continuation::link> inbox_; ///< any thread pushes, the worker takes
 
     std::atomic<std::uint32_t> posters_ = 0; ///< any thread
-
-    friend void note_suspension(executor&, continuation&) noexcept;
-    friend void note_completion(executor&, continuation&) noexcept;
 };
-
-/// Counts a leaf that has just suspended; `leaf` is the header that waits.
-inline void note_suspension(executor& on, continuation& leaf) noexcept {
-    if (++on.suspensions == on.watched) [[unlikely]] on.on_watched_suspended(leaf);
-}
-
-/// A suspended leaf has its result, and `leaf` has been queued to take it.
-inline void note_completion(executor& on, continuation& leaf) noexcept {
-    if (&leaf == on.watched_leaf) [[unlikely]] on.on_watched_completed(leaf);
-}
 
 /// The executor whose worker is this thread, or null. Never inlined: a coroutine may be on another thread after
 /// a suspension, and compilers keep the address of a thread-local across it.

@@ -13,8 +13,11 @@ class driver;
 class worker;
 struct boundary;
 
-/// What a runtime is told at its start. All members have defaults.
+/// What a runtime is told at its start. All members have defaults; a class with a constructor, for GCC 12.2
+/// destroys an aggregate like this twice beside a co_await.
 struct runtime_options {
+    runtime_options() {}
+
     /// Receives exceptions that no coroutine can: a clean-up that failed, a loser's exception. The default
     /// writes a line to stderr. Runs on the worker; must not throw.
     std::function<void(std::exception_ptr)> on_lost_error;

@@ -61,7 +61,8 @@ struct group_child : boundary, intrusive_list_node {
     task_group* group;
 
   protected:
-    static void note_ended(group_child& node, child_failure failure, ending how) noexcept;
+    static void note_ended(group_child& node, ending how) noexcept;
+    [[gnu::cold]] static void note_failed(group_child& node, child_failure failure) noexcept;
     [[nodiscard]] static std::coroutine_handle<> leave(task_group& of) noexcept;
 };
 
@@ -95,7 +96,9 @@ class group_node final : group_child {
     static std::coroutine_handle<> ended(boundary& edge, promise_header& root, ending const how) noexcept {
         auto& node = static_cast<group_node&>(edge);
         auto& of = *node.group;
-        note_ended(node, failure_of(static_cast<task_promise<T>&>(root).result), how);
+        auto& result = static_cast<task_promise<T>&>(root).result;
+        if (result.is_failure()) [[unlikely]] note_failed(node, failure_of(result));
+        note_ended(node, how);
         auto* const memory = node.memory_;
         node.~group_node(); // the frame too: a stopped child's locals go at once
         free_node(memory, &node, sizeof(group_node));

@@ -28,6 +28,7 @@ struct task_group_options {
     on_failure policy = on_failure::stop_others;
     std::uint32_t children_max = unbounded; ///< alive at a time; see `task_group::room`
 };
+static_assert(std::is_trivially_copyable_v<task_group_options>); // so that it may stand beside a co_await
 
 class portal;
 class task_group;

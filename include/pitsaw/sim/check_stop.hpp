@@ -40,6 +40,8 @@ class [[nodiscard]] stop_report {
 };
 
 struct check_stop_options {
+    check_stop_options() {} // no aggregate: GCC 12.2 destroys one like this twice beside a co_await
+
     /// Worlds to try: the calm one, and this many seeds from `first_seed` on.
     std::uint64_t seeds = 2;
     std::uint64_t first_seed = 1;

@@ -36,24 +36,34 @@ class child {
     /// Starts it below `edge`; returns what runs next.
     [[nodiscard]] std::coroutine_handle<> start(boundary& edge, environment const& in, promise_header& by) noexcept {
         frame_.header.begin_chain(edge, in, &by);
-        return leaf_.start(frame_.header);
+        if constexpr (is_foreign) {
+            try {
+                return leaf_.start(frame_.header);
+            } catch (...) {
+                result_.set_exception(std::current_exception());
+                return transfer(frame_.header);
+            }
+        } else {
+            return leaf_.start(frame_.header);
+        }
     }
 
     /// Starts it below `edge`; what runs next waits for its turn in the ready queue.
     void start_queued(boundary& edge, environment const& in, promise_header& by) noexcept {
         auto& worker = *in.executor;
         worker.current = nullptr;
-        auto const next = start(edge, in, by);
-        // A transfer names whom it resumes. Otherwise the leaf has suspended and `next` is nothing, or it is a foreign
-        // coroutine, which has no place in our queue.
-        if (auto* const named = std::exchange(worker.current, nullptr))
-            worker.ready.push(*named);
+        auto const runs_next = start(edge, in, by);
+        // A transfer names whom it resumes; a leaf that suspended named nobody, and has nothing to run unless it is
+        // a coroutine of somebody else's, which no queue of ours can hold.
+        if (auto* const next = std::exchange(worker.current, nullptr))
+            worker.ready.push(*next);
         else
-            next.resume();
+            runs_next.resume();
     }
 
     /// Moves the leaf's result into the slot; for child_ended, when it ended with a value.
     void collect() noexcept {
+        if (result_.has_exception()) return; // it failed at its start
         try {
             if constexpr (std::is_void_v<value_type>) {
                 leaf_.await_resume();

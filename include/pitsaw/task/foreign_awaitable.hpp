@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <coroutine>
-#include <exception>
 #include <type_traits>
 #include <utility>
 
@@ -67,52 +66,47 @@ class foreign_awaiter {
         return suspend(waiting.promise());
     }
 
-    /// For combinators, which have a header and no coroutine: what the foreign side throws as it begins is the
-    /// result.
-    [[nodiscard]] std::coroutine_handle<> start(promise_header& waiting) noexcept {
-        try {
-            if (awaiter_.await_ready()) return transfer(waiting);
-            return suspend(waiting);
-        } catch (...) { refusal_ = std::current_exception(); }
-        return transfer(waiting);
+    /// For combinators, which have a header and no coroutine.
+    [[nodiscard]] std::coroutine_handle<> start(promise_header& waiting) {
+        if (awaiter_.await_ready()) return transfer(waiting);
+        return suspend(waiting);
     }
 
-    decltype(auto) await_resume() {
-        if (refusal_ != nullptr) [[unlikely]] std::rethrow_exception(refusal_);
-        return awaiter_.await_resume();
-    }
+    decltype(auto) await_resume() { return awaiter_.await_resume(); }
 
   private:
     [[nodiscard]] std::coroutine_handle<> suspend(promise_header& waiting) {
         if (waiting.env->stop.stop_requested()) return waiting.unhandled_stopped();
         return_.expect(waiting);
+        std::coroutine_handle<> runs_next;
         try {
-            return ask(waiting);
+            runs_next = suspend_foreign(return_.handle());
         } catch (...) {
             return_.expect_no_more();
             throw;
         }
-    }
-
-    [[nodiscard]] std::coroutine_handle<> ask(promise_header& waiting) {
-        auto const frame = return_.handle();
-        using returned = decltype(awaiter_.await_suspend(frame));
-        if constexpr (std::is_void_v<returned>) {
-            awaiter_.await_suspend(frame);
-            return std::noop_coroutine();
-        } else if constexpr (std::same_as<returned, bool>) {
-            if (awaiter_.await_suspend(frame)) return std::noop_coroutine();
-        } else {
-            std::coroutine_handle<> const next = awaiter_.await_suspend(frame);
-            if (next != frame) return next;
-        }
+        if (runs_next) return runs_next; // by now another thread may have resumed us
         return_.expect_no_more();
         return transfer(waiting);
     }
 
+    /// What runs next; null if the foreign side goes on without suspending.
+    [[nodiscard]] std::coroutine_handle<> suspend_foreign(std::coroutine_handle<foreign_return::promise> frame) {
+        using returned = decltype(awaiter_.await_suspend(frame));
+        if constexpr (std::is_void_v<returned>) {
+            awaiter_.await_suspend(frame);
+        } else if constexpr (std::same_as<returned, bool>) {
+            if (!awaiter_.await_suspend(frame)) return {};
+        } else {
+            std::coroutine_handle<> const next = awaiter_.await_suspend(frame);
+            if (next == frame) return {};
+            return next;
+        }
+        return std::noop_coroutine();
+    }
+
     awaiter awaiter_;
     foreign_return return_;
-    std::exception_ptr refusal_; ///< what the foreign side threw as it began, below a combinator
 };
 
 } // namespace pitsaw::inline v0

@@ -95,9 +95,12 @@ class [[nodiscard]] generator : public std::ranges::view_interface<generator<T>>
         std::coroutine_handle<promise_type> frame_;
     };
 
-    generator(generator&& other) noexcept : frame_(std::exchange(other.frame_, {})) {}
+    generator(generator&& other) noexcept
+        : frame_(std::exchange(other.frame_, {})), has_begun_(std::exchange(other.has_begun_, false)) {}
     generator& operator=(generator&& other) noexcept {
-        generator old(std::exchange(frame_, std::exchange(other.frame_, {})));
+        generator taken(std::move(other));
+        std::swap(frame_, taken.frame_);
+        std::swap(has_begun_, taken.has_begun_);
         return *this;
     }
     ~generator() {

@@ -77,6 +77,7 @@ class [[nodiscard]] in_awaiter : foreign_root {
         promise_header header{};
         in_awaiter* self;
 
+        explicit starter(in_awaiter* of) noexcept : self(of) {}
         static void run(void* frame) {
             auto& me = *static_cast<starter*>(frame)->self;
             me.child_.start(me, me.env_, static_cast<starter*>(frame)->header).resume();
@@ -92,7 +93,7 @@ class [[nodiscard]] in_awaiter : foreign_root {
     }
 
     child<A> child_;
-    starter starter_{.self = this};
+    starter starter_{this};
     ending ending_ = ending::value;
 };
 

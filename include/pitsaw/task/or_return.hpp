@@ -87,7 +87,11 @@ class or_return_awaiter : inner_boundary {
                 auto& promise = static_cast<Promise&>(self.outer());
                 promise.edge->waiting = nullptr;
                 promise.result.set_value(std::unexpected(std::move(result.value().error())));
-                return promise.ended(ending::value); // the coroutine is over and never resumed
+                // The coroutine is over and never resumed. Through the queue, since the next or_return above would
+                // end its own coroutine from within this call, and so on: an error must not need stack for each
+                // frame that it passes.
+                promise.env->executor->ready.push(promise, resume_as::ended);
+                return std::noop_coroutine();
             }
         }
         return self.leave();

@@ -112,14 +112,14 @@ static_assert(sizeof(promise_header) == 48);
 
 inline std::coroutine_handle<> promise_header::suspend_at(waiter& leaf) noexcept {
     edge->waiting = &leaf;
-    note_suspension(*env->executor, *this);
+    env->executor->note_suspension(*this);
     return std::noop_coroutine();
 }
 
 inline void promise_header::complete_here() noexcept {
     edge->waiting = nullptr;
     env->executor->ready.push(*this);
-    note_completion(*env->executor, *this);
+    env->executor->note_completion(*this);
 }
 
 inline std::coroutine_handle<> promise_header::stop_here() noexcept {
@@ -133,17 +133,19 @@ template <class Promise>
 concept environment_promise = std::derived_from<Promise, promise_header>;
 
 /// Passes control to `to`: symmetric transfer, or the ready queue when the budget is spent.
-[[nodiscard]] inline std::coroutine_handle<> transfer(promise_header& to) noexcept {
-    executor& worker = *to.env->executor;
+[[nodiscard]] inline std::coroutine_handle<> transfer(promise_header& to, executor& worker) noexcept {
     worker.current = &to;
     if (worker.hops.spend()) [[likely]] return to.handle();
     return worker.park(to);
+}
+[[nodiscard]] inline std::coroutine_handle<> transfer(promise_header& to) noexcept {
+    return transfer(to, *to.env->executor);
 }
 
 inline std::coroutine_handle<> promise_header::ended(ending const how) noexcept {
     if (cleanups != nullptr) [[unlikely]] return run_cleanups(how);
     if (edge->root == this) return edge->child_ended(*edge, *this, how);
-    return transfer(*parent);
+    return transfer(*parent, *env->executor); // within a chain there is one environment
 }
 
 } // namespace pitsaw::inline v0

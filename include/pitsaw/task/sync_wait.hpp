@@ -16,9 +16,13 @@ namespace pitsaw::inline v0 {
 template <class A>
 class sync_wait_boundary : boundary {
     using value_type = child_value<A>;
+    // A task's frame goes here, on its worker's thread and while that is current; a leaf stays where it is.
+    using held = std::conditional_t<is_task<A>, A, A&>;
 
   public:
-    sync_wait_boundary(root_run& run, A& work) : boundary(ended), run_(run), child_(work) {}
+    sync_wait_boundary(runtime& on, A& work)
+        : boundary(ended), run_(on), work_(static_cast<std::conditional_t<is_task<A>, A&&, A&>>(work)),
+          child_(work_) {}
 
     [[nodiscard]] outcome<value_type> wait() {
         // The caller's environment has no header: the chain begins here.
@@ -42,8 +46,9 @@ class sync_wait_boundary : boundary {
         return std::noop_coroutine();
     }
 
-    root_run& run_;
+    root_run run_;
     promise_header nothing_above_;
+    held work_;
     child<A> child_;
     ending ending_ = ending::value;
     bool is_done_ = false;
@@ -60,14 +65,8 @@ class sync_wait_boundary : boundary {
 /// Stopping: a boundary: `runtime::request_stop` reaches `work`, and the outcome says so.
 template <awaitable A>
 [[nodiscard]] auto sync_wait(runtime& on, A&& work) {
-    using bare = std::remove_cvref_t<A>;
-    root_run run(on);
-    if constexpr (is_task<bare>) {
-        bare owned(std::move(work)); // so that its frame goes while the runtime is still current
-        return sync_wait_boundary<bare>(run, owned).wait();
-    } else {
-        return sync_wait_boundary<bare>(run, work).wait();
-    }
+    sync_wait_boundary<std::remove_cvref_t<A>> edge(on, work);
+    return edge.wait();
 }
 
 /// The same on a runtime of its own, which nobody else can wake: a deadlock is a checked error.

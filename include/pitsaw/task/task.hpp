@@ -50,10 +50,13 @@ class [[nodiscard]] task {
     // inlined, since a call on a cold path would let the handle escape, and nothing would be elided.
     [[gnu::always_inline]] ~task() {
         if (!frame_) return;
-        bool const is_stopped = frame_.promise().is_suspended_midway();
-        if (is_stopped) [[unlikely]] begin_unwinding();
-        frame_.destroy();
-        if (is_stopped) [[unlikely]] end_unwinding();
+        if (frame_.promise().is_suspended_midway()) [[unlikely]] {
+            begin_unwinding();
+            frame_.destroy();
+            end_unwinding();
+        } else {
+            frame_.destroy();
+        }
     }
 
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(frame_); }

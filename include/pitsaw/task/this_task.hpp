@@ -18,8 +18,8 @@ class [[nodiscard]] yield_awaiter {
         if (header.env->stop.stop_requested()) [[unlikely]] return header.stop_here();
         auto& worker = *header.env->executor;
         worker.ready.push(header);
-        note_suspension(worker, header);
-        note_completion(worker, header); // its turn cannot be withdrawn
+        worker.note_suspension(header);
+        worker.note_completion(header); // its turn cannot be withdrawn
         return std::noop_coroutine();
     }
 

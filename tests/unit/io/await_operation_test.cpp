@@ -36,6 +36,8 @@ struct simulated : ps::sim_observer {
     }
     std::optional<ps::duration> cancel_takes(ps::operation const&) noexcept override { return cancel_time; }
 
+    void stuck() noexcept override { ADD_FAILURE() << "nothing can happen any more"; }
+
     ps::sim_driver* driver = nullptr;
     ps::runtime rt;
     std::pair<ps::descriptor, ps::descriptor> ends;

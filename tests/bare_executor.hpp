@@ -1,0 +1,41 @@
+#pragma once
+#include <pitsaw/executor/executor_ref.hpp>
+
+#include <atomic>
+#include <exception>
+#include <string_view>
+
+namespace pitsaw::testing {
+
+/// An executor without a loop: tests take from its queues by hand.
+class bare_executor final : public executor {
+  public:
+    bare_executor() = default;
+    ~bare_executor() { wait_for_posters(); }
+
+    [[nodiscard]] auto now() const noexcept -> time_point override { return time_point(); }
+    void lost_error(std::exception_ptr) noexcept override {}
+    void log(std::string_view) noexcept override {}
+
+    /// Moves what other threads posted to the ready queue.
+    void take_inbox() {
+        inbox_.take_all([this](continuation& node, std::uintptr_t const how) noexcept {
+            ready.push(node, static_cast<resume_as>(how));
+        });
+    }
+
+    /// Resumes every callback that is ready.
+    void run_callbacks() {
+        take_inbox();
+        while (!ready.empty()) ready.pop().next->handle().resume();
+    }
+
+    [[nodiscard]] int wakes() const { return wakes_; }
+
+  private:
+    void wake() noexcept override { ++wakes_; }
+
+    std::atomic<int> wakes_ = 0;
+};
+
+} // namespace pitsaw::testing
