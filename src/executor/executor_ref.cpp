@@ -20,6 +20,10 @@ void executor::post_from_any_thread(continuation& to, resume_as const how) noexc
         ready.push(to, how);
         return;
     }
+    post_in_order(to, how);
+}
+
+void executor::post_in_order(continuation& to, resume_as const how) noexcept {
     posters_.fetch_add(1, std::memory_order_relaxed); // the push publishes it
     if (inbox_.push(to, static_cast<std::uintptr_t>(how))) wake();
     posters_.fetch_sub(1, std::memory_order_release); // pairs with wait_for_posters()

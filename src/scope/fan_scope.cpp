@@ -16,6 +16,8 @@ std::coroutine_handle<> fan_scope::branch_ended(fan_branch& branch, ending const
     if (decides && decided_by_ == nobody) {
         decided_by_ = static_cast<std::uint32_t>(&branch - branches_.data());
         stop_branches(why);
+    } else if (how == ending::stopped && delivers_undecided_ && !source.stop_requested()) {
+        stop_branches(stop_reason::sibling_failed); // nobody asked, and nothing can be delivered any more
     }
     return leave();
 }

@@ -5,14 +5,14 @@ namespace pitsaw::inline v0 {
 portal task_group::open_portal() { return portal(*this); }
 
 portal::portal(task_group& of) : group_(&of), closing_(std::make_unique<close_message>(of)) {
-    check(of.outer != nullptr, "task_group::open_portal before the group runs: make the body a coroutine");
+    of.require_running();
     ++of.pending_;
     ++of.on().foreign;
 }
 
 void portal::close() noexcept {
     if (auto* const of = std::exchange(group_, nullptr))
-        of->on().post_from_any_thread(closing_.release()->node, resume_as::callback);
+        of->on().post_in_order(closing_.release()->node, resume_as::callback); // behind what was spawned through it
 }
 
 void portal::post(portal_message& message) const noexcept {

@@ -13,8 +13,13 @@ void task_group::begin(promise_header& header) noexcept {
     pending_ = 1; // the body
 }
 
+void task_group::require_running() const noexcept {
+    check(outer != nullptr, "a task_group was used before it runs: make the body a coroutine");
+    check(pending_ != 0, "a task_group was used that has ended: let nothing that spawns outlive its children");
+}
+
 void task_group::require_room() const {
-    check(outer != nullptr, "task_group::spawn before the group runs: make the body a coroutine");
+    require_running();
     if (is_full())
         throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
                                 "task_group::spawn: children_max are alive; co_await group.room() first");
@@ -34,7 +39,7 @@ void group_child::note_failed(group_child& node, child_failure failure) noexcept
 
 void group_child::note_ended(group_child& node, ending const how) noexcept {
     auto& of = *node.group;
-    of.any_stopped_ |= how == ending::stopped;
+    if (how == ending::stopped) of.note_stopped(false);
     intrusive_list<group_child>::unlink(node);
     --of.alive_;
     of.grant_room();
@@ -44,10 +49,13 @@ std::coroutine_handle<> group_child::leave(task_group& of) noexcept { return of.
 
 void task_group::note_failure(std::exception_ptr exception, std::error_code const error,
                               bool const is_body) noexcept {
-    bool const is_first = exception_ == nullptr && !error_;
+    bool const is_first = exception_ == nullptr && !error_ && !body_failed_;
     if (is_first && (is_body || options_.policy == on_failure::stop_others)) {
-        exception_ = std::move(exception);
-        error_ = error;
+        body_failed_ = is_body; // its result says how
+        if (!is_body) {
+            exception_ = std::move(exception);
+            error_ = error;
+        }
         source.request_stop(stop_reason::sibling_failed);
         stop_children();
         return;
@@ -57,9 +65,18 @@ void task_group::note_failure(std::exception_ptr exception, std::error_code cons
     on().lost_error(std::move(exception));
 }
 
+void task_group::note_stopped(bool const is_body) noexcept {
+    (is_body ? body_stopped_ : any_stopped_) = true;
+    if (source.stop_requested() || (!is_body && options_.policy == on_failure::keep_others)) return;
+    // Nobody asked: it stopped by itself, and the group cannot deliver any more.
+    has_stopped_by_itself_ = true;
+    source.request_stop(stop_reason::sibling_failed);
+    stop_children();
+}
+
 void task_group::body_ended(ending const how) noexcept {
     body_ = nullptr;
-    body_stopped_ = how == ending::stopped;
+    if (how == ending::stopped) note_stopped(true);
 }
 
 std::coroutine_handle<> task_group::leave() noexcept {
@@ -69,9 +86,10 @@ std::coroutine_handle<> task_group::leave() noexcept {
 }
 
 std::coroutine_handle<> task_group::end() noexcept {
-    bool const has_failed = exception_ != nullptr || error_;
+    bool const has_failed = exception_ != nullptr || error_ || body_failed_;
     bool const is_stopped_from_above = outer->env->stop.stop_requested();
     if (!has_failed) {
+        if (has_stopped_by_itself_) return close_stopped();
         if (is_stopped_from_above && (any_stopped_ || body_stopped_)) return close_stopped();
         if (body_stopped_ && !body_has_default_) return close_stopped();
     }
@@ -111,8 +129,22 @@ void task_group::stop_arrived(void* const self, bool const is_closed) noexcept {
 }
 
 void task_group::grant_room() noexcept {
-    if (is_full()) return;
-    if (auto* const first = wanting_room_.pop_front()) first->grant();
+    if (is_full() || is_looking_again_) return;
+    auto* const first = wanting_room_.pop_front();
+    if (first == nullptr) return;
+    first->grant();
+    if (wanting_room_.empty()) return;
+    // It may not spawn after all, so the group looks again when it has had its turn.
+    is_looking_again_ = true;
+    ++pending_;
+    on().ready.push(look_again_.node, resume_as::callback);
+}
+
+void task_group::looks_again(void* const where) {
+    auto& group = *static_cast<look_again_frame*>(where)->group;
+    group.is_looking_again_ = false;
+    group.grant_room();
+    group.leave().resume();
 }
 
 std::coroutine_handle<> room_awaiter::start(promise_header& header) noexcept {

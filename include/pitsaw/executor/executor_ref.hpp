@@ -40,6 +40,9 @@ class executor {
     /// Appends `to` to the ready queue from its worker and from anywhere else.
     void post_from_any_thread(continuation& to, resume_as how) noexcept;
 
+    /// The same, but behind everything that other threads had posted before this call, from its worker too.
+    void post_in_order(continuation& to, resume_as how) noexcept;
+
     /// Parks a hop whose budget is spent; returns what the hop resumes instead: nothing.
     [[nodiscard]] std::coroutine_handle<> park(continuation& to) noexcept;
 

@@ -34,9 +34,9 @@ template <class T>
     if constexpr (is_expected<T>) {
         using error_type = typename T::error_type;
         if constexpr (std::is_convertible_v<error_type, std::error_code>)
-            return {nullptr, result.value().error()};
-        else
-            return {std::make_exception_ptr(std::bad_expected_access<error_type>(result.value().error())), {}};
+            if (std::error_code const error = result.value().error()) return {nullptr, error};
+        // Another type, or a code that says "no error" although it stands for one.
+        return {std::make_exception_ptr(std::bad_expected_access<error_type>(result.value().error())), {}};
     }
     return {};
 }

@@ -19,8 +19,10 @@ namespace pitsaw::inline v0 {
 template <class T>
 class call_result {
   public:
+    /// The first counts.
     void set(outcome<T> result) noexcept {
         std::lock_guard const lock(mutex_);
+        if (result_.has_value()) return;
         result_.emplace(std::move(result));
         is_there_.notify_one();
     }
@@ -80,14 +82,18 @@ class portal {
         post(*message.release());
     }
 
-    /// The same, and waits for the result. On a worker it is a checked error: co_await there.
+    /// The same, and waits for the ending, which is the caller's alone: the group takes no notice of a failure, and
+    /// if the child cannot be made, that is the exception. On a worker it is a checked error: co_await there.
     template <class F, class... Args>
         requires std::invocable<F&, Args...>
     [[nodiscard]] auto call(F work, Args... args) const {
         using value_type = typename std::invoke_result_t<F&, Args...>::value_type;
+        require_open();
         check(current_executor() == nullptr, "portal::call on a worker would block it: co_await instead");
         auto const result = std::make_shared<call_result<value_type>>();
-        spawn(call_into<value_type, F, Args...>, result, std::move(work), std::move(args)...);
+        auto message = std::make_unique<call_message<value_type, F, Args...>>(*group_, result, std::move(work),
+                                                                              std::move(args)...);
+        post(*message.release());
         return result->wait();
     }
 
@@ -114,6 +120,31 @@ class portal {
         }
 
         task_group& group;
+        F work;
+        std::tuple<Args...> args;
+    };
+
+    template <class T, class F, class... Args>
+    struct call_message : portal_message {
+        call_message(task_group& of, std::shared_ptr<call_result<T>> to, F&& callable, Args&&... owned)
+            : portal_message(run), group(of), result(std::move(to)), work(std::move(callable)),
+              args(std::move(owned)...) {}
+
+        static void run(void* const frame) {
+            std::unique_ptr<call_message> const self(static_cast<call_message*>(static_cast<portal_message*>(frame)));
+            auto const result = self->result;
+            try {
+                std::apply(
+                    [&](Args&... owned) {
+                        self->group.spawn(call_into<T, F, Args...>, self->result, std::move(self->work),
+                                          std::move(owned)...);
+                    },
+                    self->args);
+            } catch (...) { result->set(outcome<T>::failed(std::current_exception())); }
+        }
+
+        task_group& group;
+        std::shared_ptr<call_result<T>> result;
         F work;
         std::tuple<Args...> args;
     };

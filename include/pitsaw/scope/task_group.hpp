@@ -12,6 +12,7 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace pitsaw::inline v0 {
 
@@ -94,7 +95,8 @@ class task_group : stop_scope {
         adopt(node.child(), node.header());
     }
 
-    /// Waits until fewer than `children_max` children are alive. With several spawners ask `is_full` again.
+    /// Waits until fewer than `children_max` children are alive, first come, first served. Who spawns without
+    /// waiting may come in between: with such spawners ask `is_full` again.
     ///
     /// ```cpp
     /// for (auto port : ports) { co_await group.room(); group.spawn(probe(port)); }
@@ -122,7 +124,8 @@ class task_group : stop_scope {
     /// returned if the body's result can carry it, else thrown as std::system_error. Later failures go to
     /// `on_lost_error`. Stopping: a boundary. It delivers only when all completed, else it stops. A group that
     /// was stopped by its own `request_stop` delivers: the body's value, or if the body was stopped, `void`'s or
-    /// an `io_result<void>`'s; a body of another type then stops. `body` must be a coroutine if it spawns.
+    /// an `io_result<void>`'s; a body of another type then stops. A child that stops though nobody asked (a leaf of
+    /// another library) stops the group, except under `keep_others`. `body` must be a coroutine if it spawns.
     template <class Body>
     [[nodiscard]] static auto run(Body body) {
         return run(task_group_options(), std::move(body));
@@ -147,10 +150,22 @@ class task_group : stop_scope {
 
     explicit task_group(task_group_options options, bool body_has_default) noexcept;
 
+    /// A hand-made frame that runs once in the ready queue.
+    struct look_again_frame {
+        void (*resume)(void*) = looks_again;
+        void (*destroy)(void*) = nothing_to_destroy;
+        continuation node;
+        task_group* group;
+
+        explicit look_again_frame(task_group* of) noexcept : group(of) {}
+    };
+
     void begin(promise_header& header) noexcept;
+    void require_running() const noexcept;
     void require_room() const;
     void adopt(group_child& node, promise_header& root) noexcept;
     void note_failure(std::exception_ptr exception, std::error_code error, bool is_body) noexcept;
+    void note_stopped(bool is_body) noexcept;
     void body_ended(ending how) noexcept;
     [[nodiscard]] std::coroutine_handle<> leave() noexcept;
     [[nodiscard]] std::coroutine_handle<> end() noexcept;
@@ -159,19 +174,25 @@ class task_group : stop_scope {
 
     static void asked(waiter& self) noexcept;
     static void stop_arrived(void* self, bool is_closed) noexcept;
+    static void looks_again(void* where);
+    static void nothing_to_destroy(void*) {}
 
     task_group_options options_;
     boundary* body_ = nullptr;                 ///< while it runs
     intrusive_list<group_child> children_;     ///< that run
     intrusive_list<room_awaiter> wanting_room_;
     std::uint32_t alive_ = 0;
-    std::uint32_t pending_ = 0; ///< children, open portals, and the body
+    std::uint32_t pending_ = 0; ///< children, open portals, the body, and `look_again_` in the queue
     bool body_has_default_;     ///< `void` and `io_result<void>`
     bool body_stopped_ = false;
+    bool body_failed_ = false; ///< the group's failure: what the body's result says,
     bool any_stopped_ = false;
+    bool has_stopped_by_itself_ = false; ///< a child or the body, though nobody had asked
     bool delivers_default_ = false; ///< decided at the end: there is no value of the body
-    std::exception_ptr exception_; ///< the group's failure: this,
+    bool is_looking_again_ = false;
+    std::exception_ptr exception_; ///< or this,
     std::error_code error_;        ///< or this
+    look_again_frame look_again_{this}; ///< grants room to those after one that was granted
     remote_ask stop_from_afar_;
 };
 
@@ -205,6 +226,8 @@ class [[nodiscard]] run_group_awaiter : boundary {
         }
         if constexpr (std::is_void_v<value_type> || is_io_void)
             if (group_.delivers_default_) return value_type();
+        if constexpr (is_expected<value_type>)
+            if (failed_with_.has_value()) return failed_with_.take();
         return promise_->result.take();
     }
 
@@ -221,6 +244,13 @@ class [[nodiscard]] run_group_awaiter : boundary {
         if (auto const failure = failure_of(self.promise_->result); failure.is_one())
             self.group_.note_failure(failure.exception, failure.error, true);
         if (how == ending::stopped) self.work_ = body_task(); // its locals go at once
+        if constexpr (is_expected<value_type>) {
+            // or_return leaves the body's locals alive, and a portal among them would keep the group from ending.
+            if (how == ending::value && self.promise_->result.is_failure()) {
+                self.failed_with_.set_value(self.promise_->result.take());
+                self.work_ = body_task();
+            }
+        }
         self.group_.body_ended(how);
         return self.group_.leave();
     }
@@ -229,6 +259,8 @@ class [[nodiscard]] run_group_awaiter : boundary {
     task_group group_;
     body_task work_;
     task_promise<value_type>* promise_ = nullptr; ///< of `work_`, once started
+    [[no_unique_address]] std::conditional_t<is_expected<value_type>, result_slot<value_type>, std::monostate>
+        failed_with_; ///< the body's result if that is an error
 };
 
 } // namespace pitsaw::inline v0

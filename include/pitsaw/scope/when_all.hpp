@@ -98,10 +98,13 @@ class [[nodiscard]] when_all_awaiter : fan_scope {
     }
 
     template <std::size_t I>
-    auto take() {
+    decltype(auto) take() {
+        using value_type = typename std::tuple_element_t<I, decltype(children_type())>::value_type;
         auto& value = child_at<I>().result().value();
         using stored = std::remove_reference_t<decltype(value)>;
-        if constexpr (!is_expected<stored>)
+        if constexpr (std::is_reference_v<value_type>)
+            return static_cast<value_type>(*value);
+        else if constexpr (!is_expected<stored>)
             return std::move(value);
         else if constexpr (std::is_void_v<typename stored::value_type>)
             return std::monostate();
@@ -130,7 +133,8 @@ class [[nodiscard]] when_all_awaiter : fan_scope {
 /// hold. Lifetime: the branches live in the same full-expression; it returns after the last has ended. Errors: a
 /// failure is an exception, which is rethrown, or an `io_result` with an error. Later exceptions go to
 /// `on_lost_error`, later error codes are dropped. Stopping: a boundary: it delivers only when all completed,
-/// else it stops, and completed values are destroyed (`as_outcome` around a branch keeps them).
+/// else it stops, and completed values are destroyed (`as_outcome` around a branch keeps them). A branch that stops
+/// though nobody asked stops the others.
 template <awaitable... A>
 [[nodiscard]] auto when_all(A&&... awaited [[clang::lifetimebound]]) {
     return when_all_awaiter<std::remove_cvref_t<A>...>(awaited...);

@@ -5,6 +5,7 @@
 #include <array>
 #include <coroutine>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -12,11 +13,16 @@
 
 namespace pitsaw::inline v0 {
 
+/// What a branch contributes: its value, `void` as std::monostate, a reference as std::reference_wrapper.
+template <class T>
+using when_any_element = std::conditional_t<std::is_reference_v<T>, std::reference_wrapper<std::remove_reference_t<T>>,
+                                            void_as_monostate<T>>;
+
 /// What each branch of a `when_any` completed with, if it did; `std::get` reaches them.
 template <class... T>
-class when_any_result : public std::tuple<std::optional<void_as_monostate<T>>...> {
+class when_any_result : public std::tuple<std::optional<when_any_element<T>>...> {
   public:
-    using optionals = std::tuple<std::optional<void_as_monostate<T>>...>;
+    using optionals = std::tuple<std::optional<when_any_element<T>>...>;
 
     when_any_result(std::size_t first, optionals&& branches) : optionals(std::move(branches)), first_(first) {}
 
@@ -81,10 +87,14 @@ class [[nodiscard]] when_any_awaiter : fan_scope {
 
     template <std::size_t I>
     auto take() {
-        using value_type = std::tuple_element_t<I, std::tuple<void_as_monostate<child_value<A>>...>>;
+        using element = std::tuple_element_t<I, typename result_type::optionals>;
         auto& result = child_at<I>().result();
-        if (!result.has_value()) return std::optional<value_type>();
-        return std::optional<value_type>(std::move(result.value()));
+        if (!result.has_value()) return element();
+        if constexpr (std::is_pointer_v<std::remove_reference_t<decltype(result.value())>> &&
+                      !std::is_pointer_v<typename element::value_type>)
+            return element(*result.value()); // a reference
+        else
+            return element(std::move(result.value()));
     }
 
     template <std::size_t I>

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace pitsaw::inline v0 {
 
@@ -33,6 +34,7 @@ template <class R, class Body>
 class [[nodiscard]] with_awaiter : inner_boundary {
     using body_type = std::invoke_result_t<Body&, R&>;
     static_assert(is_task<body_type>, "with(resource, body): body takes the resource by reference and returns a task");
+    using value_type = typename body_type::value_type;
 
   public:
     with_awaiter(R&& resource, Body&& body, duration close_time)
@@ -47,7 +49,11 @@ class [[nodiscard]] with_awaiter : inner_boundary {
         return transfer(promise);
     }
 
-    typename body_type::value_type await_resume() { return work_promise_->result.take(); }
+    value_type await_resume() {
+        if constexpr (is_expected<value_type>)
+            if (failed_with_.has_value()) return failed_with_.take();
+        return work_promise_->result.take();
+    }
 
   private:
     static std::coroutine_handle<> body_ended(boundary& edge, promise_header&, ending const how) noexcept {
@@ -55,7 +61,13 @@ class [[nodiscard]] with_awaiter : inner_boundary {
         auto& outer = self.outer();
         self.ending_ = how;
         outer.edge->waiting = nullptr;                       // from here on the stop is masked
-        if (how == ending::stopped) self.work_ = body_type(); // its locals go before what they refer to
+        if (how == ending::stopped) self.work_ = body_type(); // its locals go before what they refer to is closed
+        if constexpr (is_expected<value_type>) {
+            if (how == ending::value && self.work_promise_->result.is_failure()) { // or_return: likewise
+                self.failed_with_.set_value(self.work_promise_->result.take());
+                self.work_ = body_type();
+            }
+        }
         auto& closing = self.closing_.startable().promise();
         self.closing_promise_ = &closing;
         return self.close_scope_.begin(closing, outer, self.close_time_);
@@ -78,8 +90,10 @@ class [[nodiscard]] with_awaiter : inner_boundary {
     task<> closing_;
     body_type work_;
     duration close_time_;
-    task_promise<typename body_type::value_type>* work_promise_ = nullptr; ///< of `work_`, once started
-    task_promise<void>* closing_promise_ = nullptr;                        ///< of `closing_`, once started
+    task_promise<value_type>* work_promise_ = nullptr; ///< of `work_`, once started
+    task_promise<void>* closing_promise_ = nullptr;    ///< of `closing_`, once started
+    [[no_unique_address]] std::conditional_t<is_expected<value_type>, result_slot<value_type>, std::monostate>
+        failed_with_; ///< the body's result if that is an error
     close_scope close_scope_{this};
     ending ending_ = ending::value;
 };

@@ -5,6 +5,7 @@
 #include <pitsaw/scope/stop_scope.hpp>
 #include <pitsaw/task/child.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <coroutine>
 #include <expected>

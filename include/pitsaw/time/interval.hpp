@@ -22,7 +22,8 @@ enum class missed_ticks : std::uint8_t {
 /// ps::interval every(1s, ps::missed_ticks::skip);
 /// for (;;) { auto at = co_await every.tick(); report(at); }
 /// ```
-/// Lifetime: it must outlive the tick that is awaited; one at a time. Threads: the task's worker. Errors: a
+/// Lifetime: it must outlive the tick that is awaited; one at a time. Threads: the worker of the task that awaits;
+/// there is no reset, so nothing for another thread to race with. Errors: a
 /// period of zero or less is a checked error. Stopping: a leaf; no tick is lost by it, the next await waits for
 /// the same one.
 class interval {

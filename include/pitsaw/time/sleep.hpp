@@ -3,6 +3,7 @@
 #include <pitsaw/executor/timer_node.hpp>
 #include <pitsaw/task/promise_header.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <coroutine>
 
@@ -40,7 +41,8 @@ class [[nodiscard]] sleep_awaiter : waiter, timer_node {
 /// ```cpp
 /// co_await ps::sleep(200ms);
 /// ```
-/// Threads: the task's worker. Errors: none. Stopping: a leaf; the timer is withdrawn at once. No allocation.
+/// Threads: the task's worker, by type: it cannot be moved, and no handle lets another thread re-arm it. Errors:
+/// none. Stopping: a leaf; the timer is withdrawn at once. No allocation.
 template <class Rep, class Period>
 [[nodiscard]] sleep_awaiter sleep(std::chrono::duration<Rep, Period> const span) noexcept {
     return sleep_awaiter(std::max(to_duration(span), duration::min() + duration(1)));
