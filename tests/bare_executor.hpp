@@ -34,6 +34,8 @@ class bare_executor final : public executor {
 
   private:
     void wake() noexcept override { ++wakes_; }
+    void on_watched_suspended(continuation&) noexcept override {}
+    void on_watched_completed(continuation&) noexcept override {}
 
     std::atomic<int> wakes_ = 0;
 };

@@ -59,6 +59,11 @@ auto multishot_events_but_the_last_are_flagged_more(law_subject& subject) -> fin
     }
     if (!loop.end_all()) return "law 1: a cancelled multishot accept has no final event";
     collect();
+    auto& impossible = loop.make(op_code::accept, subject.connected_pair().first);
+    impossible.options = op_option::multishot;
+    loop.submit(impossible);
+    if (!loop.run_until_ended(impossible) || impossible.result() >= 0 || impossible.results.size() != 1)
+        return "law 1: a multishot accept on a stream ends with its first error";
     // What came after the last one ended by itself waits in the backlog still.
     for (auto& rest = loop.make(op_code::accept, listener); handles < connected; ++handles) {
         loop.submit(rest);

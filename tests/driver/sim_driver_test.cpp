@@ -174,6 +174,56 @@ TEST(sim_driver, close_with_unread_bytes_resets_the_peer) {
     EXPECT_EQ(to_error(receive.result()), std::errc::connection_reset);
 }
 
+TEST(sim_driver, bytes_before_a_reset_come_before_it) { // EP2
+    sim_subject subject(sim_driver_options::calm());
+    law_loop loop(subject);
+    auto const [left, right] = subject.connected_pair();
+    ASSERT_TRUE(loop.send_all(right, 0, 8));
+    subject.reset(right);
+    EXPECT_EQ(loop.receive_all(left, 0), 8);
+    auto& receive = loop.make_receive(left, 1);
+    loop.submit(receive);
+    ASSERT_TRUE(loop.run_until_ended(receive));
+    EXPECT_EQ(to_error(receive.result()), std::errc::connection_reset);
+}
+
+TEST(sim_driver, late_means_that_it_took_place_before_it_was_reported) {
+    auto options = sim_driver_options::calm();
+    options.late_percent = 100;
+    options.late_max = 1ms;
+    sim_driver driver(options);
+    auto const [left, right] = driver.make_stream_pair();
+    std::array<std::byte, 4> const bytes{};
+    operation send(op_code::send, right);
+    set_source(send, bytes);
+    driver.submit(send);
+    std::array<event, 4> out;
+    EXPECT_EQ(driver.poll(out, driver.now()), 0);
+    EXPECT_EQ(driver.readable_bytes(left), 4);
+    driver.cancel(send); // too late to choose
+    ASSERT_EQ(driver.poll(out, never), 1);
+    EXPECT_EQ(to_result(out[0]), 4);
+    EXPECT_GT(driver.now(), time_point{});
+    EXPECT_LE(driver.now(), time_point{1ms});
+}
+
+TEST(sim_driver, a_listener_that_closes_leaves_no_half_of_a_connection) {
+    sim_subject subject(sim_driver_options::calm());
+    sim_driver& driver = subject.simulator();
+    law_loop loop(subject);
+    auto const [listener, address] = subject.listen(4);
+    auto& connect = loop.make_connect(subject.socket(), address);
+    loop.start(connect);
+    ASSERT_TRUE(loop.run_until_ended(connect));
+    ASSERT_TRUE(loop.send_all(connect.target, 0, 5)); // to somebody who is never accepted
+    loop.io().discard(listener);
+    loop.io().discard(connect.target);
+    loop.run_for(1ms);
+    EXPECT_EQ(driver.statistics().objects_open, 0);
+    EXPECT_EQ(driver.statistics().traffic.discarded, 5);
+    EXPECT_TRUE(driver.statistics().traffic.balances());
+}
+
 TEST(sim_driver, a_full_backlog_keeps_connects_waiting) {
     sim_subject subject(sim_driver_options::calm());
     law_loop loop(subject);

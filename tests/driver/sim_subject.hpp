@@ -17,6 +17,7 @@ class sim_subject final : public law_subject {
         if (wrap) judged_ = wrap(sim_);
     }
 
+    auto simulator() -> sim_driver& { return sim_; }
     auto io() -> driver& override { return judged_ ? *judged_ : sim_; }
     auto connected_pair() -> std::pair<descriptor, descriptor> override { return sim_.make_stream_pair(); }
     auto socket() -> descriptor override { return sim_.make_socket(); }

@@ -103,7 +103,7 @@ TEST(executor, outlives_a_thread_that_still_posts_to_it) {
 TEST(executor, notes_suspensions_and_calls_the_watched_one) {
     bare_executor mine;
     continuation leaf;
-    for (int i = 0; i < 3; ++i) note_suspension(mine, leaf);
+    for (int i = 0; i < 3; ++i) mine.note_suspension(leaf);
     EXPECT_EQ(mine.suspensions, 3u);
 }
 

@@ -60,7 +60,7 @@ constexpr size_row sizes[] = {
     {"in<task<int>>", sizeof(in_awaiter<task<int>>), 264},
     {"stop_scope", sizeof(stop_scope), 72},
     {"shield<task<int>>", sizeof(shield_awaiter<task<int>>), 80},
-    {"with_executor<task<int>>", sizeof(with_executor_awaiter<task<int>>), 88},
+    {"with_executor<task<int>>", sizeof(with_executor(executor_ref(), std::declval<task<int>>())), 96},
     {"with_timeout<task<int>>", sizeof(with_deadline_awaiter<task<int>>), 168},
     {"when_all of two task<int>", sizeof(when_all_awaiter<task<int>, task<int>>), 224},
     {"when_any of two task<int>", sizeof(when_any_awaiter<task<int>, task<int>>), 224},
