@@ -65,8 +65,8 @@ constexpr size_row sizes[] = {
     {"when_all of two task<int>", sizeof(when_all_awaiter<task<int>, task<int>>), 224},
     {"when_any of two task<int>", sizeof(when_any_awaiter<task<int>, task<int>>), 224},
     {"when_any of a task<int> and a sleep", sizeof(when_any_awaiter<task<int>, sleep_awaiter>), 304},
-    {"task_group", sizeof(task_group), 208},
-    {"run_group", sizeof(run_group_awaiter<nothing_body>), 264},
+    {"task_group", sizeof(task_group), 240},
+    {"run_group", sizeof(run_group_awaiter<nothing_body>), 296},
     {"child of a group", sizeof(group_node<int>), 72},
 };
 
