@@ -17,7 +17,8 @@ struct foreign_coroutine {
     };
 };
 
-/// An event of another library: awaited by one coroutine, set once, by any thread, which resumes that coroutine.
+/// An event of another library: awaited by one coroutine, set once, by any thread, which resumes that
+/// coroutine.
 class foreign_event {
   public:
     foreign_event() = default;
@@ -54,7 +55,9 @@ class resuming_thread {
       public:
         explicit hop(resuming_thread& to) noexcept : to_(to) {}
         [[nodiscard]] bool await_ready() const noexcept { return false; }
-        void await_suspend(std::coroutine_handle<> const waiting) const noexcept { to_.hand(waiting.address()); }
+        void await_suspend(std::coroutine_handle<> const waiting) const noexcept {
+            to_.hand(waiting.address());
+        }
         [[nodiscard]] std::thread::id await_resume() const noexcept { return to_.thread_.get_id(); }
 
       private:

@@ -15,7 +15,8 @@ void task_group::begin(promise_header& header) noexcept {
 
 void task_group::require_running() const noexcept {
     check(outer != nullptr, "a task_group was used before it runs: make the body a coroutine");
-    check(pending_ != 0, "a task_group was used that has ended: let nothing that spawns outlive its children");
+    check(pending_ != 0,
+          "a task_group was used that has ended: let nothing that spawns outlive its children");
 }
 
 void task_group::require_room() const {

@@ -14,7 +14,7 @@ class fan_scope;
 struct fan_branch : boundary {
     using boundary::boundary;
 
-    fan_scope* owner = nullptr;      ///< set at the start
+    fan_scope* owner = nullptr;        ///< set at the start
     ending ended_with = ending::value; ///< set when the branch ends
 };
 
@@ -50,7 +50,7 @@ class fan_scope : public stop_scope {
     [[nodiscard]] std::coroutine_handle<> leave() noexcept;
 
     std::span<fan_branch> branches_; ///< the awaiter's, set at the start
-    std::uint32_t pending_ = 0; ///< branches that have not ended, and one while they are being started
+    std::uint32_t pending_ = 0;      ///< branches that have not ended, and one while they are being started
     std::uint32_t decided_by_ = nobody;
     bool any_stopped_ = false;
 };

@@ -6,8 +6,8 @@
 
 namespace pitsaw::inline v0 {
 
-/// A scope that can stop its children by itself: its own stop source and environment, and its place in the outer
-/// chain's stop slot.
+/// A scope that can stop its children by itself: its own stop source and environment, and its place in the
+/// outer chain's stop slot.
 ///
 /// Lifetime: in the scope's awaiter. Threads: the worker's.
 struct stop_scope : waiter {
@@ -30,9 +30,7 @@ struct stop_scope : waiter {
     }
 
     /// The scope has ended; the outer coroutine stops.
-    [[nodiscard]] std::coroutine_handle<> close_stopped() noexcept {
-        return outer->stop_here();
-    }
+    [[nodiscard]] std::coroutine_handle<> close_stopped() noexcept { return outer->stop_here(); }
 
     [[nodiscard]] executor& on() const noexcept { return *env.executor; }
 

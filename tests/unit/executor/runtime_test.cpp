@@ -53,7 +53,8 @@ task<> until_the_stop_is_seen() {
     while (!stop.stop_requested()) (void)co_await as_outcome(this_task::yield());
 }
 
-// The run ends as soon as the stop is seen, and the runtime goes while the other thread is still in request_stop.
+// The run ends as soon as the stop is seen, and the runtime goes while the other thread is still in
+// request_stop.
 TEST(runtime, may_be_destroyed_while_request_stop_returns) {
     constexpr int rounds = 1'000;
     std::atomic<runtime*> next = nullptr;
@@ -148,7 +149,9 @@ TEST(runtime, by_default_lost_errors_and_logs_go_to_stderr) {
 TEST(runtime, two_may_live_on_one_thread_and_run_in_turn) {
     runtime one = simulated_runtime();
     runtime other = simulated_runtime();
-    EXPECT_EQ(sync_wait(one, work()).value() + sync_wait(other, work()).value() + sync_wait(one, work()).value(), 3);
+    EXPECT_EQ(sync_wait(one, work()).value() + sync_wait(other, work()).value() +
+                  sync_wait(one, work()).value(),
+              3);
 }
 
 } // namespace

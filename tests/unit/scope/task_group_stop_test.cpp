@@ -141,7 +141,8 @@ TEST(task_group_stop, its_own_request_delivers_a_default_for_a_stopped_body_that
     EXPECT_TRUE(ps::sync_wait(world.rt, without_default()).is_stopped());
 }
 
-// A leaf of another library may stop although nobody asked. The group cannot deliver then, so it waits for nobody.
+// A leaf of another library may stop although nobody asked. The group cannot deliver then, so it waits for
+// nobody.
 TEST(task_group_stop, a_child_that_stops_by_itself_stops_the_group) {
     observed_runtime world;
     lifetime_log log;

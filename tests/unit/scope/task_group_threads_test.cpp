@@ -58,7 +58,8 @@ class second_thread {
 
 constexpr int rounds = 10'000;
 
-/// A leaf of a bridge's kind: it knows a stop through a callback, which completes it at once, on whichever thread.
+/// A leaf of a bridge's kind: it knows a stop through a callback, which completes it at once, on whichever
+/// thread.
 class stops_in_its_callback {
   public:
     stops_in_its_callback() = default;
@@ -100,7 +101,8 @@ TEST(task_group_threads, children_that_complete_in_their_stop_callback_end_the_g
     }
 }
 
-// CA7, from another thread: its callbacks complete the children, and the group may end before its call returns.
+// CA7, from another thread: its callbacks complete the children, and the group may end before its call
+// returns.
 TEST(task_group_threads, a_request_from_another_thread_may_outlast_the_group) {
     watchdog const guard;
     observed_runtime world;

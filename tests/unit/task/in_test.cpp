@@ -34,10 +34,11 @@ task<> serve(foreign_event& over, environment& env, std::atomic<bool>& is_open) 
 }
 class served_runtime {
   public:
-    served_runtime() : thread_([this] {
-        runtime rt = simulated_runtime();
-        (void)sync_wait(rt, serve(over_, env_, is_open_));
-    }) {
+    served_runtime()
+        : thread_([this] {
+              runtime rt = simulated_runtime();
+              (void)sync_wait(rt, serve(over_, env_, is_open_));
+          }) {
         is_open_.wait(false);
     }
     served_runtime(served_runtime&&) = delete;
@@ -121,7 +122,9 @@ task<io_result<int>> fails() {
 foreign_coroutine await_failures(served_runtime& on, finish_line& line, std::string& seen) {
     try {
         (void)co_await in(on.env(), throws());
-    } catch (std::runtime_error const& error) { seen += error.what(); }
+    } catch (std::runtime_error const& error) {
+        seen += error.what();
+    }
     auto const result = co_await in(on.env(), fails());
     if (!result.has_value() && result.error() == std::errc::io_error) seen += " io_error";
     line.pass();
@@ -181,8 +184,8 @@ TEST(in, a_stop_becomes_operation_canceled) {
     }
 }
 
-foreign_coroutine await_once(environment env, finish_line& line, std::atomic<int>& values, std::atomic<int>& stops,
-                             task<io_result<int>> (*work)()) {
+foreign_coroutine await_once(environment env, finish_line& line, std::atomic<int>& values,
+                             std::atomic<int>& stops, task<io_result<int>> (*work)()) {
     auto const result = co_await in(env, work());
     result.has_value() ? ++values : ++stops;
     line.pass(); // then it frees itself, on the worker
@@ -193,7 +196,8 @@ task<io_result<int>> one_yield() {
 }
 task<io_result<int>> ready() { co_return 1; }
 
-// CL7: a foreign coroutine is resumed and destroyed on the worker while this thread is still in its await_suspend.
+// CL7: a foreign coroutine is resumed and destroyed on the worker while this thread is still in its
+// await_suspend.
 TEST(in, the_awaiting_coroutine_may_end_on_the_worker_before_its_suspension_returns) { // CL7
     constexpr int rounds = 100'000;
     served_runtime on;
@@ -227,7 +231,8 @@ TEST(in, a_stop_that_races_with_the_end_gives_one_of_the_two) {
     EXPECT_GE(stops, rounds / 2);
 }
 
-foreign_coroutine hop_between_threads(served_runtime& on, resuming_thread& other, finish_line& line, int& wrong) {
+foreign_coroutine hop_between_threads(served_runtime& on, resuming_thread& other, finish_line& line,
+                                      int& wrong) {
     for (int i = 0; i < 1000; ++i) {
         auto const there = co_await other.resume_me();
         if (std::this_thread::get_id() != there || current_executor() != nullptr) ++wrong;

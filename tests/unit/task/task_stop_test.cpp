@@ -119,7 +119,9 @@ task<> guards(lifetime_log& log) {
     co_await ends_before(log);
     try {
         co_await throws_inside(log);
-    } catch (std::runtime_error const&) { log.note("caught"); }
+    } catch (std::runtime_error const&) {
+        log.note("caught");
+    }
     co_await waits_inside(log);
 }
 task<> guards_behind_a_boundary(lifetime_log& log) {
@@ -140,7 +142,8 @@ TEST(stop, is_unwinding_is_true_in_destructors_of_stopped_frames_only) {
 TEST(stop, a_task_above_the_boundary_does_not_unwind) {
     lifetime_log log;
     EXPECT_TRUE(run_stopped(20ms, guards_behind_a_boundary(log)).has_value());
-    EXPECT_EQ(log.take(), "ended:calm thrown:calm:exception caught inside:unwinding root:unwinding boundary:calm");
+    EXPECT_EQ(log.take(),
+              "ended:calm thrown:calm:exception caught inside:unwinding root:unwinding boundary:calm");
 }
 
 // ---- The leaves of this layer
@@ -178,14 +181,15 @@ task<int> complete_at(duration when) {
 }
 
 TEST(stop, a_leaf_that_completed_delivers_its_result) {
-    // Both timers are due in one turn; the sleep was armed after the stop, so the stop comes first, and still a
-    // sleep that fired before it is delivered.
+    // Both timers are due in one turn; the sleep was armed after the stop, so the stop comes first, and still
+    // a sleep that fired before it is delivered.
     runtime rt = simulated_runtime();
     auto& worker = *rt.get_executor();
     struct late_stop : timer_node {
         runtime& of;
         explicit late_stop(runtime& rt)
-            : timer_node([](timer_node& self) noexcept { static_cast<late_stop&>(self).of.request_stop(); }), of(rt) {}
+            : timer_node([](timer_node& self) noexcept { static_cast<late_stop&>(self).of.request_stop(); }),
+              of(rt) {}
     } stop(rt);
     struct arm_later {
         static task<int> run(executor& on, timer_node& node) {
