@@ -75,7 +75,7 @@ template <class A> class [[nodiscard]] with_deadline_awaiter : deadline_scope {
 /// Awaits `awaited`, but stops it at `at`.
 ///
 /// ```cpp
-/// auto reply = co_await ps::with_timeout(200ms, fetch(client, url));   // an io_result: timed_out, or fetch's
+/// auto reply = co_await ps::with_timeout(200ms, fetch(client, url));  // an io_result: timed_out, or its own
 /// ```
 /// Gives `io_result<T>` of a `task<T>`, and of an `io_result` the same type. It says `timed_out` only if this
 /// scope's timer fired and `awaited` stopped; what completed in the meantime is delivered, however late.
