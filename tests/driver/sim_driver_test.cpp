@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <thread>
 
-/// What the simulator promises beyond the laws: the same run for the same seed, watching its users, and the
-/// knobs.
+/// What the simulator promises beyond the laws: the same run for a seed, a watch on its users, its knobs.
 namespace pitsaw::laws {
 namespace {
 
