@@ -136,6 +136,8 @@ stop_harness::result stop_harness::run_one(stop_body const& body, check_stop_opt
             wrong += (wrong.empty() ? "" : ", ") + more;
     if (is_stopped && what.who == winner::nobody)
         wrong += (wrong.empty() ? "" : ", ") + std::string("stopped by nobody");
+    if (result.ending == run_ending::exception && what.who == winner::nobody)
+        wrong += (wrong.empty() ? "" : ", ") + std::string("it throws though nobody stops it");
     if (!wrong.empty()) report.failures_ += describe(what, result) + ": " + wrong + "\n";
     return result;
 }
@@ -148,7 +150,8 @@ stop_report stop_harness::check(stop_body const& body, check_stop_options const&
         auto const points = undisturbed.suspensions;
         report.points_ = std::max(report.points_, points);
         (void)run_one(body, options, {.in = in, .point = 0, .who = winner::stop}, report);
-        auto const stride = std::max<std::uint64_t>(1, points / options.points_max);
+        auto const stride =
+            std::max<std::uint64_t>(1, (points + options.points_max - 1) / options.points_max);
         for (std::uint64_t point = 1; point <= points; point += stride) {
             (void)run_one(body, options, {.in = in, .point = point, .who = winner::stop}, report);
             (void)run_one(body, options, {.in = in, .point = point, .who = winner::operation}, report);

@@ -41,7 +41,7 @@ class remote_ask {
 
     /// The scope has ended. False: a node is on its way, and its arrival (with `is_closed`) ends the scope.
     [[nodiscard]] bool close() noexcept {
-        auto const before = bits_.fetch_or(closed, std::memory_order_acq_rel); // pairs with ask()
+        auto const before = bits_.fetch_or(closed, std::memory_order_acq_rel); // pairs with begin()
         return (before & (asked | delivered)) != asked;
     }
 

@@ -14,8 +14,7 @@ class fan_scope;
 struct fan_branch : boundary {
     using boundary::boundary;
 
-    fan_scope* owner = nullptr;        ///< set at the start
-    ending ended_with = ending::value; ///< set when the branch ends
+    fan_scope* owner = nullptr; ///< set at the start
 };
 
 /// What `when_all` and `when_any` share: a fixed number of branches, one counter, the first that decides.

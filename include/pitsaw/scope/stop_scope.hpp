@@ -13,6 +13,10 @@ namespace pitsaw::inline v0 {
 struct stop_scope : waiter {
     explicit stop_scope(void (*asked)(waiter&) noexcept) noexcept : waiter(asked) {}
 
+    // The frames of the children may outlive the scope, to the end of the full-expression, with callbacks in
+    // them.
+    ~stop_scope() { source.release_callbacks(); }
+
     /// Takes over `header`'s environment with a stop source of its own, stopped if the outer one is.
     void open(promise_header& header) noexcept {
         outer = &header;

@@ -40,16 +40,15 @@ class [[nodiscard]] room_awaiter : waiter, public intrusive_list_node {
     explicit room_awaiter(task_group& of) noexcept : waiter(withdrawn), group_(of) {}
 
     [[nodiscard]] std::coroutine_handle<> start(promise_header& header) noexcept;
-    void await_resume() const noexcept {}
+    void await_resume() noexcept;
 
   private:
     friend class task_group;
 
     static void withdrawn(waiter& self) noexcept;
-    void grant() noexcept;
 
     task_group& group_;
-    promise_header* header_ = nullptr;
+    promise_header* header_ = nullptr; ///< set when it has to wait
 };
 
 /// A scope for a number of children that is not known beforehand. It is never a local: `run` makes it, and
@@ -106,8 +105,9 @@ class task_group : stop_scope {
     /// How many children are alive, the body not counted.
     [[nodiscard]] std::uint32_t size() const noexcept { return alive_; }
 
-    /// Stops the children and the body. From any thread; the group must be alive when the call begins, and
-    /// may end during it.
+    /// Stops the children and the body. From any thread. The group must be alive until the call returns,
+    /// which an open portal sees to; only a stop that is the sole reason for its end may end it during the
+    /// call.
     void request_stop(stop_reason why = stop_reason::requested) noexcept;
 
     /// What the children's environment says.
@@ -166,6 +166,7 @@ class task_group : stop_scope {
     [[nodiscard]] std::coroutine_handle<> end() noexcept;
     void stop_children() noexcept;
     void grant_room() noexcept;
+    void look_for_room_again() noexcept;
 
     static void asked(waiter& self) noexcept;
     static void stop_arrived(void* self, bool is_closed) noexcept;
@@ -185,9 +186,10 @@ class task_group : stop_scope {
     bool has_stopped_by_itself_ = false; ///< a child or the body, though nobody had asked
     bool delivers_default_ = false;      ///< decided at the end: there is no value of the body
     bool is_looking_again_ = false;
+    std::uint32_t granted_ = 0;         ///< rooms given to waiters that have not had their turn
     std::exception_ptr exception_;      ///< or this,
     std::error_code error_;             ///< or this
-    look_again_frame look_again_{this}; ///< grants room to those after one that was granted
+    look_again_frame look_again_{this}; ///< grants room after a turn of one that had it granted
     remote_ask stop_from_afar_;
 };
 
@@ -238,6 +240,8 @@ template <class Body> class [[nodiscard]] run_group_awaiter : boundary {
         auto& self = static_cast<run_group_awaiter&>(edge);
         if (auto const failure = failure_of(self.promise_->result); failure.is_one())
             self.group_.note_failure(failure.exception, failure.error, true);
+        // The frames that go now are nobody's stack any more.
+        self.group_.on().current = self.group_.outer;
         if (how == ending::stopped) self.work_ = body_task(); // its locals go at once
         if constexpr (is_expected<value_type>) {
             // or_return leaves the body's locals alive, and a portal among them would keep the group from

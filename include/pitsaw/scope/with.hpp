@@ -59,7 +59,8 @@ template <class R, class Body> class [[nodiscard]] with_awaiter : inner_boundary
         auto& self = static_cast<with_awaiter&>(edge);
         auto& outer = self.outer();
         self.ending_ = how;
-        outer.edge->waiting = nullptr; // from here on the stop is masked
+        outer.edge->waiting = nullptr;         // from here on the stop is masked
+        outer.env->executor->current = &outer; // the frames that go now are nobody's stack any more
         if (how == ending::stopped)
             self.work_ = body_type(); // its locals go before what they refer to is closed
         if constexpr (is_expected<value_type>) {
@@ -87,6 +88,7 @@ template <class R, class Body> class [[nodiscard]] with_awaiter : inner_boundary
 
     R resource_;
     Body body_;
+    close_scope close_scope_{this}; ///< outlives `closing_`, whose frame may hold callbacks of its stop
     task<> closing_;
     body_type work_;
     duration close_time_;
@@ -94,7 +96,6 @@ template <class R, class Body> class [[nodiscard]] with_awaiter : inner_boundary
     task_promise<void>* closing_promise_ = nullptr;    ///< of `closing_`, once started
     [[no_unique_address]] std::conditional_t<is_expected<value_type>, result_slot<value_type>, std::monostate>
         failed_with_; ///< the body's result if that is an error
-    close_scope close_scope_{this};
     ending ending_ = ending::value;
 };
 
@@ -106,7 +107,8 @@ template <class R, class Body> class [[nodiscard]] with_awaiter : inner_boundary
 /// ```
 /// Lifetime: the scope owns resource and body, so nothing can dangle; on a stop the body's locals are
 /// destroyed before the close. The frames of both coroutines are made here, so that closing cannot fail for
-/// lack of memory. Threads: the task's worker. Errors: the body's are passed on; a close that fails goes to
+/// lack of memory. If `body(resource)` itself throws, nothing has begun and the resource is destroyed
+/// unclosed. Threads: the task's worker. Errors: the body's are passed on; a close that fails goes to
 /// `on_lost_error`. Stopping: a boundary: it delivers what the body completed, else stops after the close.
 /// The close is masked and has `close_time` from its own start.
 template <async_closable R, class Body>

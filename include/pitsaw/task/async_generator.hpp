@@ -31,6 +31,7 @@ class async_generator_promise : public promise_header, public recycled_frame, pu
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         [[nodiscard]] std::coroutine_handle<>
         await_suspend(std::coroutine_handle<async_generator_promise> body) const noexcept {
+            body.promise().is_awaited_ = false;
             return body.promise().leave();
         }
         void await_resume() const noexcept {}
@@ -63,7 +64,10 @@ class async_generator_promise : public promise_header, public recycled_frame, pu
     }
 
     [[nodiscard]] std::coroutine_handle<> resume_for(promise_header& consumer) noexcept {
+        static_assert(alignof(async_generator_promise) <= continuation::frame_prefix,
+                      "an over-aligned value cannot live in a coroutine frame: yield a pointer to it");
         if (is_over_) return transfer(consumer);
+        check(!std::exchange(is_awaited_, true), "next() while another next() of the generator is awaited");
         enter(consumer);
         begin_chain(*this, *consumer.env, &consumer);
         return transfer(*this);
@@ -89,6 +93,7 @@ class async_generator_promise : public promise_header, public recycled_frame, pu
     std::exception_ptr failure_;
     bool is_over_ = false;
     bool is_stopped_ = false;
+    bool is_awaited_ = false;
 };
 
 /// An asynchronous sequence: a coroutine that awaits and yields, and moves only while somebody asks for a

@@ -19,7 +19,7 @@ template <class T> inline constexpr bool is_task<task<T>> = true;
 /// `start(header)` begins it for the coroutine (or hand-made frame) of `header` and returns what runs next:
 /// that coroutine itself if the result is there already, otherwise something else or nothing. Before it is
 /// done it has put itself into the chain's stop slot; when it is done it puts `header` into the ready queue
-/// or transfers to it; when it stops it calls `header.unhandled_stopped()`. `await_resume()` then gives the
+/// or transfers to it; when it stops it calls `header.stop_here()`. `await_resume()` then gives the
 /// result, once.
 template <class A>
 concept startable = requires(A& awaitable, promise_header& header) {

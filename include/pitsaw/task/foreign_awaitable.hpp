@@ -50,7 +50,7 @@ struct foreign_return {
 
 /// Awaits somebody else's awaitable in our coroutine, and resumes it on its own worker.
 ///
-/// A stop is seen before it starts and after it has ended; it cannot reach inside.
+/// A stop is seen before it starts, and by the next leaf after it; it cannot reach inside.
 template <class A> class foreign_awaiter {
     using awaiter = decltype(standard_awaiter(std::declval<A>()));
 

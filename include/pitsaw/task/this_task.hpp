@@ -52,7 +52,8 @@ namespace this_task {
 /// ```
 inline yield_awaiter yield() noexcept { return {}; }
 
-/// The environment of the awaiting task. The reference is valid while the task runs; never stops.
+/// The environment of the awaiting task; never stops. The reference is valid while the task runs, not in
+/// destructors of its locals, which a stop may run when the scope that owns the environment has gone.
 inline get_environment_awaiter get_environment() noexcept { return {}; }
 
 /// The time of the running task's worker. Outside a task it is a checked error.
