@@ -36,7 +36,7 @@ struct tracked : operation {
 
 /// What a worker's loop does with a driver, watching at each step what the laws say of every call.
 ///
-/// Owns its operations and ends what is in flight when it goes, so that a law can return at its first finding.
+/// Owns its operations and ends what is in flight when it goes, so that a law can return at its finding.
 class law_loop {
   public:
     explicit law_loop(law_subject& subject, std::size_t span = 8) : subject_(subject), out_(span + guard) {}
