@@ -7,9 +7,9 @@
 namespace pitsaw::testing {
 
 /// A coroutine of another library: it starts at once, frees itself at its end and knows nothing of pitsaw.
-struct foreign_coroutine {
+struct eager_foreign_coroutine {
     struct promise_type {
-        foreign_coroutine get_return_object() const noexcept { return {}; }
+        eager_foreign_coroutine get_return_object() const noexcept { return {}; }
         std::suspend_never initial_suspend() const noexcept { return {}; }
         std::suspend_never final_suspend() const noexcept { return {}; }
         void return_void() const noexcept {}
@@ -17,7 +17,7 @@ struct foreign_coroutine {
     };
 };
 
-/// An event of another library: awaited by one coroutine, set once, by any thread, which resumes that coroutine.
+/// An event of another library: awaited by one coroutine, set once by any thread, which resumes it.
 class foreign_event {
   public:
     foreign_event() = default;
@@ -54,7 +54,9 @@ class resuming_thread {
       public:
         explicit hop(resuming_thread& to) noexcept : to_(to) {}
         [[nodiscard]] bool await_ready() const noexcept { return false; }
-        void await_suspend(std::coroutine_handle<> const waiting) const noexcept { to_.hand(waiting.address()); }
+        void await_suspend(std::coroutine_handle<> const waiting) const noexcept {
+            to_.hand(waiting.address());
+        }
         [[nodiscard]] std::thread::id await_resume() const noexcept { return to_.thread_.get_id(); }
 
       private:

@@ -23,7 +23,8 @@ inline constexpr duration before_the_start = duration(-1);
 /// Requests a stop of a runtime from its own worker at a moment of its time.
 class stop_timer : timer_node {
   public:
-    stop_timer(runtime& of, duration const at, stop_reason const why) : timer_node(expired), of_(of), why_(why) {
+    stop_timer(runtime& of, duration const at, stop_reason const why)
+        : timer_node(expired), of_(of), why_(why) {
         if (at < duration::zero()) {
             of_.request_stop(why_);
             return;

@@ -15,7 +15,7 @@ namespace pitsaw::inline v0 {
 namespace {
 
 constexpr std::size_t class_bytes = 32;
-constexpr std::size_t class_count = 64;
+constexpr std::size_t class_count = (std::size_t{2} << 10) / class_bytes + 1;
 
 #if defined(PITSAW_FRAMES_FROM_THE_HEAP)
 constexpr bool is_recycling = false;

@@ -28,7 +28,9 @@ task<> ends_it(bool& is_over) {
     co_await this_task::yield();
     is_over = true;
 }
-task<> both(bool& is_over, int& rounds) { (void)co_await when_all(never_waits(is_over, rounds), ends_it(is_over)); }
+task<> both(bool& is_over, int& rounds) {
+    (void)co_await when_all(never_waits(is_over, rounds), ends_it(is_over));
+}
 
 TEST(budget, makes_a_task_that_never_waits_give_way) {
     bool is_over = false;

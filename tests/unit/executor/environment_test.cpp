@@ -37,7 +37,7 @@ task<bool> inherits() {
     auto const same = [&mine](environment const& other) {
         return other.executor == mine.executor && other.local == mine.local && other.memory == mine.memory;
     };
-    co_return same(below) && below.stop == mine.stop && same(*in_scope) && in_scope->stop != mine.stop;
+    co_return same(below) && below.stop == mine.stop&& same(*in_scope) && in_scope->stop != mine.stop;
 }
 
 TEST(environment, is_inherited_and_a_scope_changes_only_its_part) {

@@ -50,10 +50,13 @@ TEST(runtime, a_stop_from_another_thread_reaches_a_task_that_sleeps_for_ever) {
 
 task<> until_the_stop_is_seen() {
     auto const stop = (co_await this_task::get_environment()).stop;
-    while (!stop.stop_requested()) (void)co_await as_outcome(this_task::yield());
+    while (!stop.stop_requested()) {
+        (void)co_await as_outcome(this_task::yield());
+        std::this_thread::yield(); // the other thread may need this core
+    }
 }
 
-// The run ends as soon as the stop is seen, and the runtime goes while the other thread is still in request_stop.
+// The run ends once the stop is seen; the runtime goes while the other thread is in request_stop.
 TEST(runtime, may_be_destroyed_while_request_stop_returns) {
     constexpr int rounds = 1'000;
     std::atomic<runtime*> next = nullptr;
@@ -148,7 +151,9 @@ TEST(runtime, by_default_lost_errors_and_logs_go_to_stderr) {
 TEST(runtime, two_may_live_on_one_thread_and_run_in_turn) {
     runtime one = simulated_runtime();
     runtime other = simulated_runtime();
-    EXPECT_EQ(sync_wait(one, work()).value() + sync_wait(other, work()).value() + sync_wait(one, work()).value(), 3);
+    EXPECT_EQ(sync_wait(one, work()).value() + sync_wait(other, work()).value() +
+                  sync_wait(one, work()).value(),
+              3);
 }
 
 } // namespace

@@ -41,7 +41,8 @@ task<std::string> describe(task<std::unique_ptr<int>> work) {
 TEST(as_outcome, gives_every_ending_as_data) {
     EXPECT_EQ(run_stopped(20ms, describe(value_at(10ms))).value(), "value7");
     EXPECT_EQ(run_stopped(20ms, describe(failure_at(10ms))).value(), "exception");
-    EXPECT_EQ(run_stopped(20ms, describe(value_at(30ms)), stop_reason::peer_gone).value(), "stopped:peer_gone");
+    EXPECT_EQ(run_stopped(20ms, describe(value_at(30ms)), stop_reason::peer_gone).value(),
+              "stopped:peer_gone");
     EXPECT_EQ(run_stopped(before_the_start, describe(value_at(30ms)), stop_reason::peer_gone).value(),
               "stopped:peer_gone");
 }

@@ -56,7 +56,9 @@ task<> consume_until_it_throws(lifetime_log& log) {
     log.note(std::to_string(first.value_or(0)));
     try {
         (void)co_await values.next();
-    } catch (std::runtime_error const& thrown) { log.note(thrown.what()); }
+    } catch (std::runtime_error const& thrown) {
+        log.note(thrown.what());
+    }
     auto const after = co_await values.next();
     log.note(after.has_value() ? "?" : "over");
 }
@@ -91,7 +93,9 @@ class notes_unwinding {
   public:
     notes_unwinding(lifetime_log& log, char const* name) : log_(log), name_(name) {}
     notes_unwinding(notes_unwinding&&) = delete;
-    ~notes_unwinding() { log_.note(std::string(name_) + (this_task::is_unwinding() ? ":unwinding" : ":calm")); }
+    ~notes_unwinding() {
+        log_.note(std::string(name_) + (this_task::is_unwinding() ? ":unwinding" : ":calm"));
+    }
 
   private:
     lifetime_log& log_;
@@ -108,7 +112,9 @@ task<> drop_between_values(lifetime_log& log) {
         auto const first = co_await dropped.next();
         log.note(std::to_string(first.value_or(0)));
     }
-    { auto const untouched = yields_then_waits(log, "untouched"); }
+    {
+        auto const untouched = yields_then_waits(log, "untouched");
+    }
     auto stopped = yields_then_waits(log, "in_the_middle");
     (void)co_await stopped.next();
     auto const end = co_await as_outcome(stopped.next());
@@ -157,7 +163,7 @@ TEST(async_generator, or_return_in_it_throws) {
 
 async_generator<int> from_another(int end) {
     auto values = count(end, 1ms);
-    while (auto value = co_await values.next()) co_yield** value * 2;
+    while (auto value = co_await values.next()) co_yield **value * 2;
 }
 task<int> sum_of_nested() {
     auto values = from_another(10);

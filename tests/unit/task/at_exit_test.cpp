@@ -142,7 +142,9 @@ struct lost_errors {
                 std::rethrow_exception(std::move(what));
             } catch (std::system_error const& error) {
                 codes.push_back(error.code());
-            } catch (std::exception const& other) { texts.emplace_back(other.what()); }
+            } catch (std::exception const& other) {
+                texts.emplace_back(other.what());
+            }
         };
         return made;
     }
@@ -220,9 +222,11 @@ TEST(at_exit, at_its_deadline_a_cleanup_is_stopped_and_may_still_end_by_itself) 
 class notes_unwinding {
   public:
     notes_unwinding(lifetime_log& log, char const* name) : log_(&log), name_(name) {}
-    notes_unwinding(notes_unwinding&& other) noexcept : log_(std::exchange(other.log_, nullptr)), name_(other.name_) {}
+    notes_unwinding(notes_unwinding&& other) noexcept
+        : log_(std::exchange(other.log_, nullptr)), name_(other.name_) {}
     ~notes_unwinding() {
-        if (log_ != nullptr) log_->note(std::string(name_) + (this_task::is_unwinding() ? ":unwinding" : ":calm"));
+        if (log_ != nullptr)
+            log_->note(std::string(name_) + (this_task::is_unwinding() ? ":unwinding" : ":calm"));
     }
 
   private:
@@ -250,7 +254,9 @@ TEST(at_exit, a_cleanup_that_is_stopped_unwinds) {
 
 task<> take_and_end(lifetime_log*, probe) { co_return; }
 task<> never_registered(lifetime_log& log) {
-    { auto const registration = at_exit(take_and_end, &log, probe(log, "argument")); }
+    {
+        auto const registration = at_exit(take_and_end, &log, probe(log, "argument"));
+    }
     log.note("body");
     co_await this_task::yield();
 }
@@ -264,9 +270,12 @@ TEST(at_exit, a_registration_that_nobody_awaits_runs_nothing_and_frees_its_frame
     auto const live = frame_memory_statistics().live;
     EXPECT_TRUE(sync_wait(never_registered(log)).has_value());
     EXPECT_EQ(log.take(), "~argument body");
-    { auto const unstarted = with_a_registration(log, at_exit(take_and_end, &log, probe(log, "argument"))); }
+    {
+        auto const unstarted = with_a_registration(log, at_exit(take_and_end, &log, probe(log, "argument")));
+    }
     EXPECT_EQ(log.take(), "~argument");
-    EXPECT_TRUE(sync_wait(with_a_registration(log, at_exit(take_and_end, &log, probe(log, "argument")))).has_value());
+    EXPECT_TRUE(
+        sync_wait(with_a_registration(log, at_exit(take_and_end, &log, probe(log, "argument")))).has_value());
     EXPECT_EQ(log.take(), "body ~argument");
     EXPECT_EQ(frame_memory_statistics().live, live);
 }

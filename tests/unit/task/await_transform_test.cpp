@@ -42,7 +42,7 @@ task<bool> await_in_place() {
     bool const as_a_temporary = co_await stays_in_place();
     stays_in_place named;
     bool const as_a_local = co_await std::move(named);
-    co_return as_a_temporary && as_a_local;
+    co_return as_a_temporary&& as_a_local;
 }
 
 TEST(await_transform, leaves_an_operation_where_it_is) { EXPECT_TRUE(sync_wait(await_in_place()).value()); }

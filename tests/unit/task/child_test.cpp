@@ -77,8 +77,9 @@ TEST(child, starts_queued_whether_it_suspends_or_not) {
 task<int> a_thousand_branches_at_once() {
     int sum = 0;
     for (int i = 0; i < 1000; ++i) {
-        auto const all = co_await when_all(leaf_by_hand(leaf_by_hand::at_once), leaf_by_hand(leaf_by_hand::at_once),
-                                           leaf_by_hand(leaf_by_hand::at_once));
+        auto const all =
+            co_await when_all(leaf_by_hand(leaf_by_hand::at_once), leaf_by_hand(leaf_by_hand::at_once),
+                              leaf_by_hand(leaf_by_hand::at_once));
         sum += 1 + *std::get<2>(all);
     }
     co_return sum;

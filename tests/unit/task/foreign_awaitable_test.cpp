@@ -30,8 +30,7 @@ using namespace std::chrono_literals;
 
 enum class completes { without_suspending, inline_in_suspend, by_declining, on_another_thread };
 
-template <class Returned>
-class foreign {
+template <class Returned> class foreign {
   public:
     foreign(completes how, resuming_thread& thread) : how_(how), thread_(thread) {}
 
@@ -52,13 +51,12 @@ class foreign {
     resuming_thread& thread_;
 };
 
-template <class Returned>
-task<int> await_every_way(resuming_thread& thread) {
+template <class Returned> task<int> await_every_way(resuming_thread& thread) {
     auto const here = std::this_thread::get_id();
     int sum = 0;
     for (int i = 0; i < 100; ++i)
-        for (auto const how : {completes::without_suspending, completes::inline_in_suspend, completes::by_declining,
-                               completes::on_another_thread}) {
+        for (auto const how : {completes::without_suspending, completes::inline_in_suspend,
+                               completes::by_declining, completes::on_another_thread}) {
             if (std::is_void_v<Returned> && how == completes::by_declining) continue;
             sum += co_await foreign<Returned>(how, thread);
             if (std::this_thread::get_id() != here) ADD_FAILURE();
@@ -195,7 +193,9 @@ struct never_set {
 task<> throw_then_wait_for_ever() {
     try {
         co_await throws_in(throws_in::suspend);
-    } catch (std::runtime_error const&) { EXPECT_EQ(std::uncaught_exceptions(), 0); }
+    } catch (std::runtime_error const&) {
+        EXPECT_EQ(std::uncaught_exceptions(), 0);
+    }
     co_await never_set();
 }
 
@@ -216,8 +216,7 @@ class sender_that_stops { // P2300: set_stopped calls unhandled_stopped of the c
   public:
     explicit sender_that_stops(std::thread* on = nullptr) : on_(on) {}
     bool await_ready() const noexcept { return false; }
-    template <class Promise>
-    void await_suspend(std::coroutine_handle<Promise> waiting) const {
+    template <class Promise> void await_suspend(std::coroutine_handle<Promise> waiting) const {
         if (on_ == nullptr)
             waiting.promise().unhandled_stopped().resume();
         else
@@ -236,7 +235,7 @@ task<> await_sender(lifetime_log& log, std::thread* on) {
 task<bool> see_the_stop(lifetime_log& log, std::thread* on) {
     auto const end = co_await as_outcome(await_sender(log, on));
     auto const direct = co_await as_outcome(sender_that_stops());
-    co_return end.is_stopped() && end.reason() == stop_reason::none && direct.is_stopped();
+    co_return end.is_stopped() && end.reason() == stop_reason::none&& direct.is_stopped();
 }
 
 TEST(foreign_awaitable, a_sender_may_end_with_stopped) {
@@ -287,7 +286,7 @@ TEST(foreign_awaitable, a_stop_does_not_reach_inside_and_its_result_is_delivered
         rt.request_stop();
         event.set();
     });
-    // The event comes after the stop, or the stop was there before the start; either way the task ends stopped.
+    // The event comes after the stop, or the stop was there before the start; the task ends stopped.
     EXPECT_TRUE(sync_wait(rt, stop_while_waiting(rt, event, log)).is_stopped());
     other.join();
     auto const seen = log.take();

@@ -29,10 +29,7 @@ using namespace pitsaw;
 
 constexpr bool is_recycling = FRAMES_ARE_RECYCLED; // under ASan each frame is the heap's own
 
-template <class F>
-void on_a_new_thread(F run) {
-    std::thread(run).join();
-}
+template <class F> void on_a_new_thread(F run) { std::thread(run).join(); }
 
 TEST(frame_memory, counts_what_a_thread_takes_and_gives_back) {
     on_a_new_thread([] {

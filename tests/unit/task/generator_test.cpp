@@ -104,7 +104,9 @@ TEST(generator, left_early_destroys_its_locals) {
         break;
     }
     EXPECT_EQ(log.take(), "1 ~local");
-    { auto const never_begun = logs(log); }
+    {
+        auto const never_begun = logs(log);
+    }
     EXPECT_EQ(log.take(), "");
 }
 

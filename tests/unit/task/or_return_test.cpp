@@ -155,12 +155,16 @@ TEST(or_return, throws_in_a_coroutine_that_cannot_carry_the_error) {
         try {
             (void)sync_wait(cannot_carry(of_task)).value();
             ADD_FAILURE();
-        } catch (std::system_error const& error) { EXPECT_EQ(error.code(), of_task ? io_error : timed_out); }
+        } catch (std::system_error const& error) {
+            EXPECT_EQ(error.code(), of_task ? io_error : timed_out);
+        }
     }
     EXPECT_THROW((void)sync_wait(cannot_carry_either()).value(), std::system_error);
 }
 
-task<std::expected<int, std::string>> error_of_another_type() { co_return std::unexpected(std::string("bad")); }
+task<std::expected<int, std::string>> error_of_another_type() {
+    co_return std::unexpected(std::string("bad"));
+}
 task<std::expected<double, std::string>> carries_another_type() {
     int const value = co_await or_return(error_of_another_type());
     co_return value;
@@ -172,7 +176,9 @@ TEST(or_return, carries_errors_of_any_type) {
     EXPECT_THROW((void)sync_wait(throws_another_type()).value(), std::bad_expected_access<std::string>);
 }
 
-task<std::expected<int, transfer_error>> transfers() { co_return std::unexpected(transfer_error(io_error, 7)); }
+task<std::expected<int, transfer_error>> transfers() {
+    co_return std::unexpected(transfer_error(io_error, 7));
+}
 task<io_result<int>> forgets_progress() {
     auto result = co_await transfers();
     int const value = co_await or_return(forget_progress(std::move(result)));
@@ -216,7 +222,7 @@ TEST(or_return, a_stop_passes_through) {
 
 task<io_result<int>> of_all(bool fails) {
     auto const both = co_await or_return(when_all(own(false), of_a_task(fails)));
-    co_return* std::get<0>(both) + std::get<1>(both);
+    co_return *std::get<0>(both) + std::get<1>(both);
 }
 
 TEST(or_return, takes_a_scope) {

@@ -54,7 +54,8 @@ TEST(sync_wait, destroys_the_work_on_its_worker_before_it_returns) {
     lifetime_log log;
     runtime rt = simulated_runtime();
     bool was_current = false;
-    EXPECT_TRUE(run_stopped(rt, 1ms, waits_with(log, was_current, rt.get_executor(), probe(log, "argument"))).is_stopped());
+    EXPECT_TRUE(run_stopped(rt, 1ms, waits_with(log, was_current, rt.get_executor(), probe(log, "argument")))
+                    .is_stopped());
     log.note("after");
     EXPECT_EQ(log.take(), "waits ~argument after");
     EXPECT_TRUE(was_current);
@@ -106,7 +107,9 @@ task<> throws_a_number() {
     co_return;
 }
 struct stops {
-    [[nodiscard]] std::coroutine_handle<> start(promise_header& header) noexcept { return header.stop_here(); }
+    [[nodiscard]] std::coroutine_handle<> start(promise_header& header) noexcept {
+        return header.stop_here();
+    }
     void await_resume() const noexcept {}
 };
 task<> stops_itself() { co_await stops(); }
@@ -157,7 +160,8 @@ TEST(sync_wait_death_test, of_a_second_runtime_on_a_thread_is_a_checked_error) {
 
 TEST(sync_wait_death_test, a_runtime_destroyed_by_its_own_work_is_a_checked_error) {
     auto rt = std::make_unique<runtime>();
-    EXPECT_DEATH((void)sync_wait(*rt, destroy_own_runtime(rt)), "a runtime was destroyed by work that runs on it");
+    EXPECT_DEATH((void)sync_wait(*rt, destroy_own_runtime(rt)),
+                 "a runtime was destroyed by work that runs on it");
 }
 
 struct never_set {

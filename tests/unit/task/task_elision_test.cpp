@@ -30,12 +30,12 @@ task<int> sums_two(int value) {
 task<io_result<int>> result_of(int value) { co_return value; }
 task<std::size_t> length(std::string text) { co_return text.size(); }
 
-#define ELIDES(name, expression)                                                                                       \
-    task<std::uint64_t> name() {                                                                                       \
-        auto const before = frames();                                                                                  \
-        (void)co_await expression;                                                                                     \
-        co_return frames() - before;                                                                                   \
-    }                                                                                                                  \
+#define ELIDES(name, expression)                                                                             \
+    task<std::uint64_t> name() {                                                                             \
+        auto const before = frames();                                                                        \
+        (void)co_await expression;                                                                           \
+        co_return frames() - before;                                                                         \
+    }                                                                                                        \
     TEST(elision, name) { EXPECT_EQ(sync_wait(name()).value(), 0u); }
 
 ELIDES(a_child_needs_no_frame, leaf(1))

@@ -39,7 +39,7 @@ TEST(task, gives_its_value_to_whoever_awaits_it) {
 task<std::unique_ptr<int>> owned(int value) { co_return std::make_unique<int>(value); }
 task<int> use_owned() {
     auto const value = co_await owned(7);
-    co_return* value;
+    co_return *value;
 }
 
 TEST(task, moves_a_result_that_cannot_be_copied) {
@@ -69,7 +69,9 @@ task<std::string> what_was_thrown() {
     std::string what = "nothing";
     try {
         co_await throws("boom");
-    } catch (std::runtime_error const& thrown) { what = thrown.what(); }
+    } catch (std::runtime_error const& thrown) {
+        what = thrown.what();
+    }
     co_return what;
 }
 
@@ -129,7 +131,9 @@ TEST(task, never_awaited_it_never_runs_and_its_frame_is_freed) {
 
 task<> drop_one_and_keep_one(lifetime_log& log) {
     auto kept = log_its_life(log, probe(log, "kept"));
-    { auto const dropped = log_its_life(log, probe(log, "dropped")); }
+    {
+        auto const dropped = log_its_life(log, probe(log, "dropped"));
+    }
     log.note("dropped_one");
     co_await std::move(kept);
 }
@@ -191,7 +195,9 @@ task<int> pass_temporaries(int& alive) {
     co_return static_cast<int>(length) + one;
 }
 
-TEST(task, temporaries_beside_a_co_await_are_destroyed_once) { // CL5, in the form that STYLE.md prescribes for GCC 12
+TEST(
+    task,
+    temporaries_beside_a_co_await_are_destroyed_once) { // CL5, as STYLE.md has it for GCC 12
     int alive = 0;
     EXPECT_EQ(sync_wait(pass_temporaries(alive)).value(), 101);
     EXPECT_EQ(alive, 0);

@@ -54,7 +54,7 @@ TEST(get_environment, reads_what_the_scope_gave) {
 
 task<bool> is_on(executor_ref expected) {
     environment const& here = co_await this_task::get_environment();
-    co_return here.executor == expected && here.executor.is_current();
+    co_return here.executor == expected&& here.executor.is_current();
 }
 
 TEST(get_environment, names_the_worker) {
