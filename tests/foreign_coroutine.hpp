@@ -7,9 +7,9 @@
 namespace pitsaw::testing {
 
 /// A coroutine of another library: it starts at once, frees itself at its end and knows nothing of pitsaw.
-struct eager_foreign_coroutine {
+struct foreign_coroutine {
     struct promise_type {
-        eager_foreign_coroutine get_return_object() const noexcept { return {}; }
+        foreign_coroutine get_return_object() const noexcept { return {}; }
         std::suspend_never initial_suspend() const noexcept { return {}; }
         std::suspend_never final_suspend() const noexcept { return {}; }
         void return_void() const noexcept {}
@@ -17,7 +17,8 @@ struct eager_foreign_coroutine {
     };
 };
 
-/// An event of another library: awaited by one coroutine, set once by any thread, which resumes it.
+/// An event of another library: awaited by one coroutine, set once, by any thread, which resumes that
+/// coroutine.
 class foreign_event {
   public:
     foreign_event() = default;

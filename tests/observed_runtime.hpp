@@ -36,8 +36,8 @@ namespace pitsaw::testing {
     }
 }
 
-/// A runtime in a calm simulated world that keeps what nobody else received, and expects at its end that nothing is
-/// left: frames, timers, operations, promises by other threads.
+/// A runtime in a calm simulated world that keeps what nobody else received, and expects at its end that
+/// nothing is left: frames, timers, operations, promises by other threads.
 struct observed_runtime {
     observed_runtime() : observed_runtime(std::make_unique<sim_driver>(sim_driver_options::calm())) {}
     ~observed_runtime() { expect_nothing_left(); }

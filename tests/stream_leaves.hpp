@@ -12,7 +12,8 @@ namespace pitsaw::testing {
 /// Receives what is there, into the caller's buffer.
 class receive_some : public operation_leaf {
   public:
-    receive_some(descriptor from, std::span<std::byte> into) noexcept : operation_leaf(op_code::receive, from) {
+    receive_some(descriptor from, std::span<std::byte> into) noexcept
+        : operation_leaf(op_code::receive, from) {
         set_buffer(*this, into);
     }
     [[nodiscard]] io_result<std::size_t> await_resume() const noexcept { return to_result(done()); }

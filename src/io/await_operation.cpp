@@ -1,5 +1,6 @@
 #include <pitsaw/io/await_operation.hpp>
 
+#include <pitsaw/base/check.hpp>
 #include <pitsaw/io/driver.hpp>
 #include <pitsaw/io/result.hpp>
 
@@ -18,6 +19,8 @@ std::coroutine_handle<> operation_leaf::start(promise_header& header) noexcept {
 }
 
 void operation_leaf::ended(operation& self, event const& done) noexcept {
+    check(done.is_final(),
+          "an operation_leaf waits for one event: a multishot operation needs a leaf of its own");
     auto& leaf = static_cast<operation_leaf&>(self);
     auto& header = *leaf.header_;
     --header.env->executor->operations;

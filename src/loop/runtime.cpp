@@ -17,9 +17,7 @@ runtime::~runtime() = default;
 
 executor_ref runtime::get_executor() const noexcept { return *worker_; }
 
-void runtime::request_stop(stop_reason const why) noexcept {
-    worker_->request_stop(why);
-}
+void runtime::request_stop(stop_reason const why) noexcept { worker_->request_stop(why); }
 
 root_run::root_run(runtime& on) : worker_(on.loop()) {
     check(current_executor() == nullptr,

@@ -7,9 +7,9 @@ namespace pitsaw::inline v0 {
 
 namespace {
 
-// The driver is polled after this many resumes or this much time, whichever comes first; the count stretches up
-// to the maximum while polls find nothing, for then tasks only wait for each other. The clock is read every few
-// resumes, since reading it costs more than a resume.
+// The driver is polled after this many resumes or this much time, whichever comes first; the count stretches
+// up to the maximum while polls find nothing, for then tasks only wait for each other. The clock is read
+// every few resumes, since reading it costs more than a resume.
 constexpr std::uint32_t resumes_min = 61;
 constexpr std::uint32_t resumes_max = 16 * resumes_min;
 constexpr std::uint32_t resumes_between_clock_reads = 8;
@@ -104,7 +104,8 @@ void worker::poll_once() noexcept {
     auto const until = ready.empty() ? timers.next_wake() : time_point::min();
     auto const count = driver_->poll(events_, until);
     ++turn_;
-    if (observer != nullptr) [[unlikely]] observer->before_delivery(turn_);
+    if (observer != nullptr) [[unlikely]]
+        observer->before_delivery(turn_);
     for (std::size_t i = 0; i < count; ++i) events_[i].op->on_event(*events_[i].op, events_[i]);
     polled_at_ = now();
     auto const fired = timers.expire(polled_at_, timers_per_turn);
@@ -135,7 +136,9 @@ void worker::lost_error(std::exception_ptr error) noexcept {
         std::rethrow_exception(std::move(error));
     } catch (std::exception const& what) {
         std::fprintf(stderr, "pitsaw: lost error: %s\n", what.what());
-    } catch (...) { std::fputs("pitsaw: lost error of an unknown type\n", stderr); }
+    } catch (...) {
+        std::fputs("pitsaw: lost error of an unknown type\n", stderr);
+    }
 }
 
 void worker::log(std::string_view const line) noexcept {

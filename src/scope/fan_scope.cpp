@@ -11,7 +11,6 @@ void fan_scope::begin(promise_header& header, std::span<fan_branch> const branch
 
 std::coroutine_handle<> fan_scope::branch_ended(fan_branch& branch, ending const how, bool const decides,
                                                 stop_reason const why) noexcept {
-    branch.ended_with = how;
     any_stopped_ |= how == ending::stopped;
     if (decides && decided_by_ == nobody) {
         decided_by_ = static_cast<std::uint32_t>(&branch - branches_.data());

@@ -12,7 +12,8 @@ portal::portal(task_group& of) : group_(&of), closing_(std::make_unique<close_me
 
 void portal::close() noexcept {
     if (auto* const of = std::exchange(group_, nullptr))
-        of->on().post_in_order(closing_.release()->node, resume_as::callback); // behind what was spawned through it
+        of->on().post_in_order(closing_.release()->node,
+                               resume_as::callback); // behind what was spawned through it
 }
 
 void portal::post(portal_message& message) const noexcept {
@@ -24,7 +25,8 @@ void portal::note_failure(task_group& of, std::exception_ptr failure) noexcept {
 }
 
 void portal::close_message::run(void* const frame) {
-    std::unique_ptr<close_message> const self(static_cast<close_message*>(static_cast<portal_message*>(frame)));
+    std::unique_ptr<close_message> const self(
+        static_cast<close_message*>(static_cast<portal_message*>(frame)));
     auto& of = self->group;
     --of.on().foreign;
     of.leave().resume();

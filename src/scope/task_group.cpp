@@ -15,7 +15,8 @@ void task_group::begin(promise_header& header) noexcept {
 
 void task_group::require_running() const noexcept {
     check(outer != nullptr, "a task_group was used before it runs: make the body a coroutine");
-    check(pending_ != 0, "a task_group was used that has ended: let nothing that spawns outlive its children");
+    check(pending_ != 0,
+          "a task_group was used that has ended: let nothing that spawns outlive its children");
 }
 
 void task_group::require_room() const {
@@ -39,6 +40,7 @@ void group_child::note_failed(group_child& node, child_failure failure) noexcept
 
 void group_child::note_ended(group_child& node, ending const how) noexcept {
     auto& of = *node.group;
+    of.on().current = of.outer; // the frames that go next are nobody's stack any more
     if (how == ending::stopped) of.note_stopped(false);
     intrusive_list<group_child>::unlink(node);
     --of.alive_;
@@ -82,7 +84,9 @@ void task_group::body_ended(ending const how) noexcept {
 std::coroutine_handle<> task_group::leave() noexcept {
     if (--pending_ != 0) return std::noop_coroutine();
     // A stop may be on its way from another thread; then its arrival ends the group.
-    return stop_from_afar_.close() ? end() : std::noop_coroutine();
+    if (stop_from_afar_.close()) return end();
+    ++on().foreign;
+    return std::noop_coroutine();
 }
 
 std::coroutine_handle<> task_group::end() noexcept {
@@ -122,19 +126,22 @@ void task_group::asked(waiter& self) noexcept {
 
 void task_group::stop_arrived(void* const self, bool const is_closed) noexcept {
     auto& group = *static_cast<task_group*>(self);
-    if (is_closed)
-        group.end().resume();
-    else
-        group.stop_children();
+    if (!is_closed) return group.stop_children();
+    --group.on().foreign;
+    group.end().resume();
 }
 
 void task_group::grant_room() noexcept {
-    if (is_full() || is_looking_again_) return;
+    if (alive_ + granted_ >= options_.children_max) return;
     auto* const first = wanting_room_.pop_front();
     if (first == nullptr) return;
-    first->grant();
-    if (wanting_room_.empty()) return;
-    // It may not spawn after all, so the group looks again when it has had its turn.
+    ++granted_;
+    first->header_->complete_here();
+}
+
+// Who had room granted has its turn, and may not spawn after all: look once more after that.
+void task_group::look_for_room_again() noexcept {
+    if (wanting_room_.empty() || is_looking_again_) return;
     is_looking_again_ = true;
     ++pending_;
     on().ready.push(look_again_.node, resume_as::callback);
@@ -149,7 +156,8 @@ void task_group::looks_again(void* const where) {
 
 std::coroutine_handle<> room_awaiter::start(promise_header& header) noexcept {
     if (header.env->stop.stop_requested()) return header.stop_here();
-    if (!group_.is_full()) return transfer(header);
+    auto const taken = group_.alive_ + group_.granted_;
+    if (taken < group_.options_.children_max && group_.wanting_room_.empty()) return transfer(header);
     header_ = &header;
     group_.wanting_room_.push_back(*this);
     return header.suspend_at(*this);
@@ -161,6 +169,10 @@ void room_awaiter::withdrawn(waiter& self) noexcept {
     room.header_->stop_here();
 }
 
-void room_awaiter::grant() noexcept { header_->complete_here(); }
+void room_awaiter::await_resume() noexcept {
+    if (header_ == nullptr) return;
+    --group_.granted_;
+    group_.look_for_room_again();
+}
 
 } // namespace pitsaw::inline v0

@@ -18,11 +18,16 @@ enum class winner : std::uint8_t { nobody, stop, operation, completion, same_tur
 
 char const* name_of(winner const who) noexcept {
     switch (who) {
-    case winner::nobody: return "undisturbed";
-    case winner::stop: return "stop wins";
-    case winner::operation: return "stop too late for the driver";
-    case winner::completion: return "completion wins";
-    case winner::same_turn: return "both in the same turn";
+    case winner::nobody:
+        return "undisturbed";
+    case winner::stop:
+        return "stop wins";
+    case winner::operation:
+        return "stop too late for the driver";
+    case winner::completion:
+        return "completion wins";
+    case winner::same_turn:
+        return "both in the same turn";
     }
     std::unreachable();
 }
@@ -48,7 +53,8 @@ class stop_harness final : worker_observer {
         std::string where;
     };
 
-    stop_harness(plan const& what, check_stop_options const& options) : plan_(what), options_(options), world_(what.in) {
+    stop_harness(plan const& what, check_stop_options const& options)
+        : plan_(what), options_(options), world_(what.in) {
         auto& worker = loop();
         worker.observer = this;
         world_.parts_->cancel_time = [this](operation const&) { return cancel_takes(); };
@@ -126,8 +132,12 @@ stop_harness::result stop_harness::run_one(stop_body const& body, check_stop_opt
     if (is_stopped) ++report.stopped_runs_;
     auto wrong = result.imbalance;
     if (options.verify)
-        if (auto const more = options.verify(is_stopped); !more.empty()) wrong += (wrong.empty() ? "" : ", ") + more;
-    if (is_stopped && what.who == winner::nobody) wrong += (wrong.empty() ? "" : ", ") + std::string("stopped by nobody");
+        if (auto const more = options.verify(is_stopped); !more.empty())
+            wrong += (wrong.empty() ? "" : ", ") + more;
+    if (is_stopped && what.who == winner::nobody)
+        wrong += (wrong.empty() ? "" : ", ") + std::string("stopped by nobody");
+    if (result.ending == run_ending::exception && what.who == winner::nobody)
+        wrong += (wrong.empty() ? "" : ", ") + std::string("it throws though nobody stops it");
     if (!wrong.empty()) report.failures_ += describe(what, result) + ": " + wrong + "\n";
     return result;
 }
@@ -140,15 +150,18 @@ stop_report stop_harness::check(stop_body const& body, check_stop_options const&
         auto const points = undisturbed.suspensions;
         report.points_ = std::max(report.points_, points);
         (void)run_one(body, options, {.in = in, .point = 0, .who = winner::stop}, report);
-        auto const stride = std::max<std::uint64_t>(1, points / options.points_max);
+        auto const stride =
+            std::max<std::uint64_t>(1, (points + options.points_max - 1) / options.points_max);
         for (std::uint64_t point = 1; point <= points; point += stride) {
             (void)run_one(body, options, {.in = in, .point = point, .who = winner::stop}, report);
             (void)run_one(body, options, {.in = in, .point = point, .who = winner::operation}, report);
-            auto const completed = run_one(body, options, {.in = in, .point = point, .who = winner::completion}, report);
+            auto const completed =
+                run_one(body, options, {.in = in, .point = point, .who = winner::completion}, report);
             if (completed.completed_in_turn == unknown) continue; // it is stopped in the undisturbed run too
-            (void)run_one(body, options,
-                          {.in = in, .point = point, .who = winner::same_turn, .turn = completed.completed_in_turn},
-                          report);
+            (void)run_one(
+                body, options,
+                {.in = in, .point = point, .who = winner::same_turn, .turn = completed.completed_in_turn},
+                report);
         }
     }
     if (!report) std::fprintf(stderr, "check_stop: %s", report.failures_.c_str());

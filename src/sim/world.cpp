@@ -11,7 +11,8 @@ namespace pitsaw::inline v0::sim {
 
 namespace {
 
-std::unique_ptr<sim_driver> make_driver(world_options const options, sim_observer& observer, sim_driver*& made) {
+std::unique_ptr<sim_driver> make_driver(world_options const options, sim_observer& observer,
+                                        sim_driver*& made) {
     auto driver_options = options.is_calm ? sim_driver_options::calm() : sim_driver_options();
     driver_options.seed = options.seed;
     auto driver = std::make_unique<sim_driver>(driver_options, &observer);
@@ -33,8 +34,9 @@ std::uint64_t seed_from_environment(std::uint64_t const otherwise) {
     char* end = nullptr;
     errno = 0;
     auto const seed = std::strtoull(text, &end, 10);
-    check(errno == 0 && end != text && *end == '\0', "PITSAW_SIM_SEED is not a number of 64 bits: set it to the seed "
-                                                     "that the failing run printed");
+    check(errno == 0 && end != text && *end == '\0',
+          "PITSAW_SIM_SEED is not a number of 64 bits: set it to the seed "
+          "that the failing run printed");
     return seed;
 }
 
@@ -44,7 +46,8 @@ world::parts::parts(world_options const options)
 world::parts::~parts() {
     for (auto const stream : streams) net->discard(stream);
     std::array<event, 16> out;
-    while (net->drain(out, never).remaining != 0) {} // discards only: nobody's event is in there
+    while (net->drain(out, never).remaining != 0) {
+    } // discards only: nobody's event is in there
 }
 
 auto world::parts::cancel_takes(operation const& op) noexcept -> std::optional<duration> {
@@ -72,7 +75,9 @@ std::pair<descriptor, descriptor> world::make_stream_pair() {
     return {left, right};
 }
 
-std::size_t world::readable_bytes(descriptor const stream) const noexcept { return parts_->net->readable_bytes(stream); }
+std::size_t world::readable_bytes(descriptor const stream) const noexcept {
+    return parts_->net->readable_bytes(stream);
+}
 
 std::string world::imbalance() const {
     auto const& worker = parts_->rt.loop();

@@ -25,7 +25,10 @@ auto inplace_stop_source::request_stop(stop_reason why) noexcept -> bool {
         running_.store(callback, std::memory_order_relaxed);
         unlock(requested);
         callback->run_(*callback);
-        // `callback` may be gone. Release, with the acquires in remove: what it did.
+        // `callback` is gone if it destroyed itself: remove has left a mark then. Otherwise it needs this
+        // source no more, which may end first. Release, with the acquires in detach and remove: what it did.
+        if (running_.load(std::memory_order_relaxed) == callback)
+            callback->source_.store(nullptr, std::memory_order_release);
         running_.store(nullptr, std::memory_order_release);
         running_.notify_all();
         lock();
@@ -59,9 +62,28 @@ void inplace_stop_source::remove(detail::stop_callback_base& leaving) noexcept {
     // here.
     bool const is_running = running_.load(std::memory_order_acquire) == &leaving;
     bool const is_self = is_running && leaving.runner_ == std::this_thread::get_id();
+    // Relaxed: only this thread, inside the callback, looks at the mark.
+    if (is_self) running_.store(destroyed_itself(), std::memory_order_relaxed);
     unlock(current);
     // No deadline: the memory that the callback uses goes when this returns. Acquire: as above.
     if (is_running && !is_self) running_.wait(&leaving, std::memory_order_acquire);
+}
+
+void inplace_stop_source::release_each() noexcept {
+    state const current = lock();
+    for (auto* callback = std::exchange(first_, nullptr); callback != nullptr;) {
+        auto* const next = callback->next_;
+        callback->link_ = nullptr;
+        callback->source_.store(nullptr,
+                                std::memory_order_relaxed); // its owner runs after us, on this thread
+        callback = next;
+    }
+    unlock(current);
+}
+
+// What stands in running_ for a callback that has destroyed itself: no callback has this address.
+auto inplace_stop_source::destroyed_itself() noexcept -> detail::stop_callback_base* {
+    return reinterpret_cast<detail::stop_callback_base*>(this);
 }
 
 // Held for a few instructions, never while a callback runs; a holder that is preempted is what the yield is

@@ -10,9 +10,9 @@ void note_swallowed_stop(promise_header& header) noexcept {
     if (++header.edge->swallowed_stops != logged_at) return;
     auto const& where = header.awaiting;
     char line[512];
-    int const length = std::snprintf(line, sizeof line,
-                                     "a task has swallowed %u stops in a row and goes on: %s:%u %s", logged_at,
-                                     where.file_name(), static_cast<unsigned>(where.line()), where.function_name());
+    int const length = std::snprintf(
+        line, sizeof line, "a task has swallowed %u stops in a row and goes on: %s:%u %s", logged_at,
+        where.file_name(), static_cast<unsigned>(where.line()), where.function_name());
     auto const shown = length < 0 ? 0 : std::min(static_cast<std::size_t>(length), sizeof line - 1);
     header.env->executor->log(std::string_view(line, shown));
 }

@@ -15,7 +15,8 @@ void print_async_stack_of_this_thread() noexcept {
     for (auto const* header = static_cast<promise_header const*>(worker->current); header != nullptr;
          header = header->parent) {
         auto const& at = header->awaiting;
-        if (at.line() != 0) std::fprintf(stderr, "  %s:%u %s\n", at.file_name(), unsigned(at.line()), at.function_name());
+        if (at.line() != 0)
+            std::fprintf(stderr, "  %s:%u %s\n", at.file_name(), unsigned(at.line()), at.function_name());
     }
 }
 

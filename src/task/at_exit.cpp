@@ -2,7 +2,9 @@
 
 namespace pitsaw::inline v0 {
 
-std::coroutine_handle<> promise_header::run_cleanups(ending const how) noexcept { return cleanups->begin(how); }
+std::coroutine_handle<> promise_header::run_cleanups(ending const how) noexcept {
+    return cleanups->begin(how);
+}
 
 void promise_header::drop_cleanups() noexcept {
     while (auto* const first = cleanups) {

@@ -10,11 +10,12 @@ foreign_return& of_frame(void* const frame) noexcept { return *static_cast<forei
 void go_on(void* const frame) noexcept {
     auto& self = of_frame(frame);
     self.expect_no_more();
-    self.header->env->executor->ready.push(
-        *self.header, self.proxy.is_stopped ? resume_as::stopped : resume_as::coroutine);
+    self.header->env->executor->ready.push(*self.header,
+                                           self.proxy.is_stopped ? resume_as::stopped : resume_as::coroutine);
 }
 
-// First resume, by whichever thread completed the foreign side. After the post the frame is our worker's again.
+// First resume, by whichever thread completed the foreign side. After the post the frame is our worker's
+// again.
 void hand_over(void* const frame) noexcept {
     auto& self = of_frame(frame);
     self.resume = go_on;

@@ -15,7 +15,7 @@ namespace pitsaw::inline v0 {
 namespace {
 
 constexpr std::size_t class_bytes = 32;
-constexpr std::size_t class_count = (std::size_t{2} << 10) / class_bytes + 1;
+constexpr std::size_t class_count = 65; // sizes of 0 to 64 times 32 bytes
 
 #if defined(PITSAW_FRAMES_FROM_THE_HEAP)
 constexpr bool is_recycling = false;
@@ -39,8 +39,8 @@ struct recycler {
 
 thread_local constinit recycler frames_of_this_thread{};
 
-// Gives a thread's free lists back when the thread ends. A separate object, so that the lists themselves need no
-// guard at each access; constructed at its first use.
+// Gives a thread's free lists back when the thread ends. A separate object, so that the lists themselves need
+// no guard at each access; constructed at its first use.
 struct reaper {
     reaper() = default;
     reaper(reaper&&) = delete;
@@ -59,7 +59,9 @@ struct reaper {
 };
 thread_local reaper reaper_of_this_thread;
 
-constexpr std::size_t class_of(std::size_t const size) noexcept { return (size + class_bytes - 1) / class_bytes; }
+constexpr std::size_t class_of(std::size_t const size) noexcept {
+    return (size + class_bytes - 1) / class_bytes;
+}
 
 // Apart from the hot path, which then saves no registers.
 [[gnu::noinline, gnu::cold]] void* allocate_on_the_heap(std::size_t const size) {
@@ -83,9 +85,11 @@ constexpr std::size_t class_of(std::size_t const size) noexcept { return (size +
 void* allocate_frame(std::size_t const size) {
     auto& mine = frames_of_this_thread;
     auto const index = class_of(size);
-    if (!is_recycling || index >= class_count) [[unlikely]] return allocate_on_the_heap(size);
+    if (!is_recycling || index >= class_count) [[unlikely]]
+        return allocate_on_the_heap(size);
     auto* const block = mine.free[index];
-    if (block == nullptr) [[unlikely]] return allocate_on_the_heap(size);
+    if (block == nullptr) [[unlikely]]
+        return allocate_on_the_heap(size);
     mine.free[index] = block->next;
     mine.room += index * class_bytes;
     ++mine.taken;
@@ -106,7 +110,8 @@ void free_frame(void* const frame, std::size_t const size) noexcept {
 frame_statistics frame_memory_statistics() noexcept {
     auto const& mine = frames_of_this_thread;
     auto const cached_bytes = mine.has_reaper ? frame_cache_bytes_max - mine.room : 0;
-    return {mine.taken, mine.allocations, static_cast<std::int64_t>(mine.taken - mine.given_back), cached_bytes};
+    return {mine.taken, mine.allocations, static_cast<std::int64_t>(mine.taken - mine.given_back),
+            cached_bytes};
 }
 
 } // namespace pitsaw::inline v0

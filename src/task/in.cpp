@@ -11,7 +11,9 @@ void foreign_root::begin(promise_header& first, std::coroutine_handle<> const fo
 std::coroutine_handle<> foreign_root::end() noexcept {
     callback_.reset();
     env_.executor->current = nullptr;
-    return stop_from_afar_.close() ? foreign_ : std::noop_coroutine();
+    if (stop_from_afar_.close()) return foreign_;
+    ++env_.executor->foreign;
+    return std::noop_coroutine();
 }
 
 void foreign_root::ask_from_any_thread() noexcept {
@@ -24,10 +26,9 @@ void foreign_root::ask_from_any_thread() noexcept {
 
 void foreign_root::stop_arrived(void* const self, bool const is_closed) noexcept {
     auto& root = *static_cast<foreign_root*>(self);
-    if (is_closed)
-        root.foreign_.resume();
-    else
-        root.ask_to_stop();
+    if (!is_closed) return root.ask_to_stop();
+    --root.env_.executor->foreign;
+    root.foreign_.resume();
 }
 
 } // namespace pitsaw::inline v0

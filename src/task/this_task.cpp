@@ -32,7 +32,8 @@ std::vector<std::source_location> async_stack() {
     if (worker == nullptr) return stack;
     for (auto const* header = static_cast<promise_header const*>(worker->current); header != nullptr;
          header = header->parent)
-        if (header->awaiting.line() != 0) stack.push_back(header->awaiting); // a leaf in a combinator has none
+        if (header->awaiting.line() != 0)
+            stack.push_back(header->awaiting); // a leaf in a combinator has none
     return stack;
 }
 

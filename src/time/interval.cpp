@@ -19,8 +19,12 @@ time_point interval::tick_awaiter::await_resume() const noexcept {
 time_point interval::deliver(time_point const now) noexcept {
     auto const due = next_;
     switch (policy_) {
-    case missed_ticks::burst: next_ = saturating_add(due, period_); break;
-    case missed_ticks::delay: next_ = saturating_add(now, period_); break;
+    case missed_ticks::burst:
+        next_ = saturating_add(due, period_);
+        break;
+    case missed_ticks::delay:
+        next_ = saturating_add(now, period_);
+        break;
     case missed_ticks::skip: {
         auto const periods_passed = saturating_difference(now, due).count() / period_.count();
         auto const to_last = static_cast<wide_integer>(periods_passed) * period_.count();

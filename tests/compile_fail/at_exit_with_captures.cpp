@@ -2,7 +2,7 @@
 #include <pitsaw/task/at_exit.hpp>
 #include <pitsaw/task/task.hpp>
 
-pitsaw::task<> close(int* count) {
+pitsaw::task<> close_it(int* count) {
     ++*count;
     co_return;
 }
@@ -10,9 +10,9 @@ pitsaw::task<> close(int* count) {
 pitsaw::task<> register_it() {
     int count = 0;
 #ifdef PITSAW_COMPILE_FAIL
-    auto work = [&count] { return close(&count); };
+    auto work = [&count] { return close_it(&count); };
     co_await pitsaw::at_exit(work);
 #else
-    co_await pitsaw::at_exit(close, &count);
+    co_await pitsaw::at_exit(close_it, &count);
 #endif
 }

@@ -36,8 +36,7 @@ struct tracked : operation {
 
 /// What a worker's loop does with a driver, watching at each step what the laws say of every call.
 ///
-/// Owns its operations, and ends what is in flight when it goes, so that a law can return at its first
-/// finding.
+/// Owns its operations and ends what is in flight when it goes, so that a law can return at its finding.
 class law_loop {
   public:
     explicit law_loop(law_subject& subject, std::size_t span = 8) : subject_(subject), out_(span + guard) {}
@@ -64,8 +63,8 @@ class law_loop {
     /// False: `limit` passed first.
     template <class Done> [[nodiscard]] auto run_until(Done done, duration limit = patience) -> bool {
         auto const deadline = saturating_add(io().now(), limit);
-        while (!done()) {
-            if (io().now() >= deadline) return false;
+        for (std::size_t turns = 0; !done(); ++turns) {
+            if (io().now() >= deadline || turns == turns_max) return false;
             turn(deadline);
         }
         return true;
@@ -115,7 +114,8 @@ class law_loop {
   private:
     friend struct tracked;
     std::size_t made_ = 0;
-    static constexpr std::size_t guard = 4; // events beyond the span, which nobody may write
+    static constexpr std::size_t turns_max = 300'000; // time stands still where events have no end
+    static constexpr std::size_t guard = 4;           // events beyond the span, which nobody may write
     static void on_event(operation& op, event const& what) noexcept;
 
     law_subject& subject_;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <chrono>
 #include <optional>
 
 namespace pitsaw::laws {
@@ -29,7 +30,8 @@ class sim_subject final : public law_subject {
     auto open_objects() -> std::size_t override { return sim_.statistics().objects_open; }
     void abandon() noexcept override {
         std::array<event, 16> out;
-        while (sim_.drain(out, never).remaining != 0) {
+        auto const deadline = saturating_add(sim_.now(), std::chrono::hours(1));
+        while (sim_.drain(out, deadline).remaining != 0 && sim_.now() < deadline) {
         }
     }
 

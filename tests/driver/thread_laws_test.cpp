@@ -27,8 +27,7 @@ auto wake_before_poll_is_kept(law_subject& subject) -> finding {
 
 TEST_P(driver_laws, wake_before_poll_is_kept) { expect(wake_before_poll_is_kept); } // law 14
 
-/// Waits without a deadline, for a deadline would hide a lost wake: the runner's time limit is the reason to
-/// end.
+/// Waits without a deadline, for a deadline would hide a lost wake: the runner's time limit ends it.
 auto wake_during_poll_ends_it(law_subject& subject) -> finding {
     auto& driver = subject.io();
     std::array<event, 4> out;

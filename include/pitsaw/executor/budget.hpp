@@ -6,8 +6,8 @@ namespace pitsaw::inline v0 {
 /// One counter for two ends: it bounds the native stack where a compiler makes no tail calls, and it makes a
 /// task that never waits give way to the others.
 ///
-/// Each transfer of control between coroutines spends one; the 256th goes to the tail of the ready queue instead
-/// (docs/design/0002). Threads: its worker only.
+/// Each transfer of control between coroutines spends one; the 256th goes to the tail of the ready queue
+/// instead (docs/design/0002). Threads: its worker only.
 class budget {
   public:
     static constexpr std::int32_t hops_max = 256;

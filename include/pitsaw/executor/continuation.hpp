@@ -13,16 +13,16 @@ enum class resume_as : std::uintptr_t {
     ended = 3,     ///< it is a `promise_header` whose result stands: its clean-ups, then whoever waits for it
 };
 
-/// The first eight bytes of every promise: one link, so that a suspended coroutine waits in a ready queue or an
-/// inbox without an allocation.
+/// The first eight bytes of every promise: one link, so that a suspended coroutine waits in a ready queue or
+/// an inbox without an allocation.
 ///
 /// A coroutine frame begins with two function pointers (resume, destroy) and then the promise; GCC, Clang and
-/// MSVC agree on that for promises aligned to at most 16 bytes, and `task` refuses others. So the address of a
-/// continuation is all that is needed to resume it, and a *hand-made* frame (`frame_prefix` before a
+/// MSVC agree on that for promises aligned to at most 16 bytes, and `task` refuses others. So the address of
+/// a continuation is all that is needed to resume it, and a *hand-made* frame (`frame_prefix` before a
 /// continuation) can stand where a coroutine is expected.
 ///
-/// Lifetime: that of its frame; immovable. Threads: the link belongs to whoever may push it: the worker, or the
-/// one foreign thread that hands it over.
+/// Lifetime: that of its frame; immovable. Threads: the link belongs to whoever may push it: the worker, or
+/// the one foreign thread that hands it over.
 class continuation {
   public:
     static constexpr std::size_t frame_prefix = 2 * sizeof(void*);

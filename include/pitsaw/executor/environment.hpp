@@ -13,8 +13,8 @@ namespace pitsaw::inline v0 {
 /// ps::environment const& here = co_await ps::this_task::get_environment();
 /// if (here.stop.stop_requested()) ...      // seldom needed: every leaf looks by itself
 /// ```
-/// Lifetime: owned by a scope's awaiter and immutable; children point to it, nothing is counted. Threads: read by
-/// any child, written before the first one starts. Size: 32 bytes.
+/// Lifetime: owned by a scope's awaiter and immutable; children point to it, nothing is counted. Threads:
+/// read by any child, written before the first one starts. Size: 32 bytes.
 struct environment {
     executor_ref executor;
     inplace_stop_token stop;

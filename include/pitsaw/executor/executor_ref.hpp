@@ -25,17 +25,17 @@ class executor {
   public:
     executor(executor&&) = delete;
 
-    ready_queue ready;                  ///< coroutines whose turn it is
-    budget hops;                        ///< refilled by the loop at each resume
-    continuation* current = nullptr;    ///< the running header, null in callbacks and in the loop
-    timer_queue timers;                 ///< sleeps and deadlines
-    driver* io = nullptr;               ///< set once
-    std::uint64_t suspensions = 0;      ///< how many leaves have suspended so far
-    std::uint64_t watched = UINT64_MAX; ///< calls `on_watched_suspended` when `suspensions` gets here
+    ready_queue ready;                    ///< coroutines whose turn it is
+    budget hops;                          ///< refilled by the loop at each resume
+    continuation* current = nullptr;      ///< the running header, null in callbacks and in the loop
+    timer_queue timers;                   ///< sleeps and deadlines
+    driver* io = nullptr;                 ///< set once
+    std::uint64_t suspensions = 0;        ///< how many leaves have suspended so far
+    std::uint64_t watched = UINT64_MAX;   ///< calls `on_watched_suspended` when `suspensions` gets here
     continuation* watched_leaf = nullptr; ///< calls `on_watched_completed` when this one completes
-    std::uint32_t operations = 0;       ///< in flight at the driver
-    std::uint32_t foreign = 0;          ///< promises by other threads to post here: portals, foreign awaitables
-    std::uint32_t unwinding = 0;        ///< how many stopped frames are being destroyed
+    std::uint32_t operations = 0;         ///< in flight at the driver
+    std::uint32_t foreign = 0;   ///< promises by other threads to post here: portals, foreign awaitables
+    std::uint32_t unwinding = 0; ///< how many stopped frames are being destroyed
 
     /// Appends `to` to the ready queue from its worker and from anywhere else.
     void post_from_any_thread(continuation& to, resume_as how) noexcept;
@@ -48,12 +48,14 @@ class executor {
 
     /// Counts a leaf that has just suspended; `leaf` is the header that waits.
     void note_suspension(continuation& leaf) noexcept {
-        if (++suspensions == watched) [[unlikely]] on_watched_suspended(leaf);
+        if (++suspensions == watched) [[unlikely]]
+            on_watched_suspended(leaf);
     }
 
     /// A suspended leaf has its result, and `leaf` has been queued to take it.
     void note_completion(continuation& leaf) noexcept {
-        if (&leaf == watched_leaf) [[unlikely]] on_watched_completed(leaf);
+        if (&leaf == watched_leaf) [[unlikely]]
+            on_watched_completed(leaf);
     }
 
     [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;
@@ -68,11 +70,11 @@ class executor {
     executor() = default;
     ~executor() = default;
 
-    /// Waits until no thread is inside `post_from_any_thread`: one may still be about to wake us, although what it
-    /// posted has already run and ended everything.
+    /// Waits until no thread is inside `post_from_any_thread`: one may still be about to wake us, although
+    /// what it posted has already run and ended everything.
     void wait_for_posters() const noexcept;
 
-    virtual void wake() noexcept = 0;                     ///< from any thread: the inbox is no longer empty
+    virtual void wake() noexcept = 0; ///< from any thread: the inbox is no longer empty
     // For a harness that acts at exact moments.
     virtual void on_watched_suspended(continuation& leaf) noexcept = 0;
     virtual void on_watched_completed(continuation& leaf) noexcept = 0;
@@ -82,8 +84,8 @@ class executor {
     std::atomic<std::uint32_t> posters_ = 0; ///< any thread
 };
 
-/// The executor whose worker is this thread, or null. Never inlined: a coroutine may be on another thread after
-/// a suspension, and compilers keep the address of a thread-local across it.
+/// The executor whose worker is this thread, or null. Never inlined: a coroutine may be on another thread
+/// after a suspension, and compilers keep the address of a thread-local across it.
 [[nodiscard, gnu::noinline]] executor* current_executor() noexcept;
 
 /// Makes `next` this thread's executor and returns the one before.

@@ -21,12 +21,13 @@ struct runtime_options {
     /// Receives exceptions that no coroutine can: a clean-up that failed, a loser's exception. The default
     /// writes a line to stderr. Runs on the worker; must not throw.
     std::function<void(std::exception_ptr)> on_lost_error;
-    /// Receives one line for the operator. The default writes it to stderr. Runs on the worker; must not throw.
+    /// Receives one line for the operator. The default writes it to stderr. Runs on the worker; must not
+    /// throw.
     std::function<void(std::string_view)> on_log;
     /// The root environment's task-local pointer.
     void* local = nullptr;
-    /// No thread outside will ever wake this runtime or stop it: a wait that nothing can end is then a checked
-    /// error instead of a hang. Portals and foreign awaitables still count as something that can.
+    /// No thread outside will ever wake this runtime or stop it: a wait that nothing can end is then a
+    /// checked error instead of a hang. Portals and foreign awaitables still count as something that can.
     bool is_closed_world = false;
 };
 
@@ -34,13 +35,13 @@ struct runtime_options {
 ///
 /// ```cpp
 /// ps::runtime rt;
-/// ps::outcome<int> end = ps::sync_wait(rt, work());      // the loop runs on this thread, until work() has ended
+/// ps::outcome<int> end = ps::sync_wait(rt, work());   // the loop runs here, until work() has ended
 /// ```
-/// Lifetime: an object, no global. It must outlive whatever holds its executor. Destroying it joins everything;
-/// there is nothing to join unless it is destroyed from inside its own loop, which is a checked error.
-/// Threads: it is created, used and destroyed on one thread; only `request_stop` may come from others.
-/// Errors: std::bad_alloc or std::system_error from the constructor.
-/// Stopping: `request_stop` is final; later work is stopped at its first leaf.
+/// Lifetime: an object, no global. It must outlive whatever holds its executor. Destroying it joins
+/// everything; there is nothing to join unless it is destroyed from inside its own loop, which is a checked
+/// error. Threads: it is created, used and destroyed on one thread; only `request_stop` may come from others.
+/// Errors: std::bad_alloc or std::system_error from the constructor. Stopping: `request_stop` is final; later
+/// work is stopped at its first leaf.
 class runtime {
   public:
     explicit runtime(runtime_options options = {});

@@ -9,18 +9,20 @@ namespace pitsaw::inline v0 {
 
 /// A leaf that is one operation of the worker's driver: what every receive, send and accept is made of.
 ///
-/// It tries first, then submits; the kernel's loan lasts until the final event, and only that ends the wait, so the
-/// frame that holds this outlives the loan, whatever is stopped when.
+/// It tries first, then submits; the kernel's loan lasts until the final event, and only that ends the wait,
+/// so the frame that holds this outlives the loan, whatever is stopped when.
 ///
 /// ```cpp
 /// struct receive_some : operation_leaf {
-///     receive_some(descriptor from, std::span<std::byte> into) : operation_leaf(op_code::receive, from) { set_buffer(*this, into); }
+///     receive_some(descriptor from, std::span<std::byte> into) : operation_leaf(op_code::receive, from) {
+///         set_buffer(*this, into);
+///     }
 ///     io_result<std::size_t> await_resume() const noexcept { return to_result(done()); }
 /// };
 /// ```
-/// Lifetime: immovable, in the awaiting frame. Threads: the worker that its descriptor is at home on. Errors: in the
-/// result. Stopping: the driver is asked to cancel; an operation that completed all the same delivers, one that was
-/// cancelled stops. `operation_canceled` without a stop (a close) is a result.
+/// Lifetime: immovable, in the awaiting frame. Threads: the worker that its descriptor is at home on. Errors:
+/// in the result. Stopping: the driver is asked to cancel; an operation that completed all the same delivers,
+/// one that was cancelled stops. `operation_canceled` without a stop (a close) is a result.
 class operation_leaf : public operation, waiter {
   public:
     operation_leaf(op_code what, descriptor on) noexcept : operation(what, on, ended), waiter(cancelled) {}

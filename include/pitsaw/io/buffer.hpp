@@ -9,8 +9,7 @@
 
 namespace pitsaw::inline v0 {
 
-/// The most bytes one operation moves, for a result counts in 31 bits. Longer buffers lead to a short
-/// transfer.
+/// The most bytes one operation moves, for a result counts in 31 bits. A longer buffer is filled in part.
 inline constexpr std::size_t transfer_bytes_max = std::numeric_limits<std::int32_t>::max();
 
 /// Lends `bytes` to a receive: the driver writes to them until the final event.
@@ -21,8 +20,8 @@ inline void set_buffer(operation& op, std::span<std::byte> bytes) noexcept {
 
 /// Lends `bytes` to a send or a connect: the driver reads them until the final event and never writes.
 inline void set_source(operation& op, std::span<std::byte const> bytes) noexcept {
-    op.address =
-        const_cast<std::byte*>(bytes.data()); // one field serves both directions, as in a kernel's record
+    // One field serves both directions, as in the records of a kernel.
+    op.address = const_cast<std::byte*>(bytes.data());
     op.length = static_cast<std::uint32_t>(std::min(bytes.size(), transfer_bytes_max));
 }
 

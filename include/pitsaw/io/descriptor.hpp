@@ -3,15 +3,13 @@
 
 namespace pitsaw::inline v0 {
 
-/// What the system underneath calls an open object: a file descriptor, a HANDLE, an index of the simulated
-/// world.
+/// What the system underneath calls an open object: a file descriptor, a HANDLE, an index of a simulated one.
 ///
 /// It is a number without identity: the system reuses it as soon as it is closed. `driver::attach` takes the
 /// object over and gives a `descriptor`, which has one. The value is never negative for a valid object.
 enum class native_handle : std::int64_t { none = -1 };
 
-/// An open object as one driver knows it: a table index (or fixed-file slot) and the generation of its
-/// tenant.
+/// An open object as one driver knows it: a table index (or fixed-file slot) and its tenant's generation.
 ///
 /// ```
 /// auto attached = driver.attach(handle);

@@ -35,52 +35,44 @@ struct drain_progress {
 ///
 /// The laws. Each is checked on every driver by tests/driver.
 ///
-/// 1. **One final event.** Each submitted operation yields zero or more events flagged `more`, then exactly
-/// one
-///    without. That one is the final event; after it the operation is not in flight.
+/// 1. **One final event.** Each submitted operation yields zero or more events flagged `more`, then
+///    exactly one without. That one is the final event; after it the operation is not in flight.
 /// 2. **Loan.** From `submit` to the final event the operation and its buffer and address belong to the
-/// driver and
-///    the kernel. Their owner may only `cancel`. After the final event nothing writes to them any more.
+///    driver and the kernel. Their owner may only `cancel`. After the final event nothing writes to them
+///    any more.
 /// 3. **Cancel asks.** It may be repeated and is never lost; the final event still has to come. It is
-/// harmless on
-///    an operation that is not in flight, one whose final event sits in a span not yet run included. It never
-///    chooses the result: an operation that completed reports its bytes or its handle; one that ends with
-///    `operation_canceled` has moved nothing.
-/// 4. **Results own resources.** A handle in an event belongs to `on_event`, which closes it (attach, then
-/// discard)
-///    if nobody wants it any more.
-/// 5. **No re-entry.** `attempt`, `submit`, `cancel` and `poll` run no user code. `poll` fills the span; the
-/// loop
-///    calls `on_event` afterwards.
-/// 6. **Clean results.** No `interrupted`, no `operation_would_block` and no spurious wake leaves a driver:
-/// `poll`
-///    returns 0 only after a wake or at `until`. Short transfers do leave it.
+///    harmless on an operation that is not in flight, one whose final event sits in a span not yet run
+///    included. It never chooses the result: an operation that completed reports its bytes or its handle;
+///    one that ends with `operation_canceled` has moved nothing.
+/// 4. **Results own resources.** A handle in an event belongs to `on_event`, which closes it (attach,
+///    then discard) if nobody wants it any more.
+/// 5. **No re-entry.** `attempt`, `submit`, `cancel` and `poll` run no user code. `poll` fills the span;
+///    the loop calls `on_event` afterwards.
+/// 6. **Clean results.** No `interrupted`, no `operation_would_block` and no spurious wake leaves a
+///    driver: `poll` returns 0 only after a wake or at `until`. Short transfers do leave it.
 /// 7. **Submit never fails.** When a queue is full the operation waits in an intrusive one; what is wrong
-/// with it
-///    arrives as its final event. A multishot option that the driver lacks is emulated.
-/// 8. **Bounded.** `poll` returns at most `out.size()` events and keeps the rest for the next call, losing
-/// none.
-///    A multishot operation has a bounded number of events outstanding. The backlog is bounded by the
-///    operations that exist.
-/// 9. **Errors are translated once**, from the event's native number to a `std::error_code`, by `to_error`.
+///    with it arrives as its final event. A multishot option that the driver lacks is emulated.
+/// 8. **Bounded.** `poll` returns at most `out.size()` events and keeps the rest for the next call,
+///    losing none. A multishot operation has a bounded number of events outstanding. The backlog is
+///    bounded by the operations that exist.
+/// 9. **Errors are translated once**, from the event's native number to a `std::error_code`, by
+///    `to_error`.
 /// 10. **Identity is generational.** A stale completion, readiness event, cancel or descriptor can never
-/// reach a
-///     newer operation or an object that reuses a number.
-/// 11. **Home.** A descriptor has one driver for life. Its operations are submitted there and their events
-/// arrive
-///     there, on the thread of that driver's worker.
-/// 12. **Close** is an operation that first ends every other on its descriptor; its own final event is the
-/// last.
-///     `discard` does the same from a record that the driver owns. Nothing else closes a descriptor, and its
-///     number is not reused before.
-/// 13. **Order.** At most one operation for each descriptor and direction (receive, accept; send, connect,
-///     shutdown) is at work. Others wait in the driver, first in, first out, and `attempt` declines to
-///     overtake them.
+///     reach a newer operation or an object that reuses a number.
+/// 11. **Home.** A descriptor has one driver for life. Its operations are submitted there and their
+///     events arrive there, on the thread of that driver's worker.
+/// 12. **Close** is an operation that first ends every other on its descriptor; its own final event is
+///     the last. `discard` does the same from a record that the driver owns. Nothing else closes a
+///     descriptor, and its number is not reused before.
+/// 13. **Order.** At most one operation for each descriptor and direction (receive, accept; send,
+///     connect, shutdown) is at work. Others wait in the driver, first in, first out, and `attempt`
+///     declines to overtake them.
 /// 14. **Wake is sticky.** A wake before or during a `poll` makes that `poll` return.
 /// 15. **Teardown.** A driver is destroyed with nothing in flight; `drain` cancels, waits, and names what
-/// remains.
+///     remains.
 ///
-/// Lifetime: outlives its operations and whoever may call `wake`. Immovable.
+/// Lifetime: outlives its operations and whoever may call `wake`. Immovable. What is still attached when it
+/// is destroyed is closed.
 /// Threads: one worker's; every member but `wake` is called by that worker only.
 /// Errors: those of an operation are in its final event; only `attach` returns one.
 class driver {
@@ -97,7 +89,7 @@ class driver {
     [[nodiscard]] virtual auto attach(native_handle handle) noexcept -> io_result<descriptor> = 0;
 
     /// Tries without waiting. True: it is done, `finished` holds the result, the operation was never in
-    /// flight and its `on_event` is not due. False: nothing happened; submit it.
+    /// flight and its `on_event` is not due. False: nothing happened; submit it. Declines what is multishot.
     [[nodiscard]] virtual auto attempt(operation& op, event& finished) noexcept -> bool = 0;
 
     /// Starts the operation. Does not fail, wait or call back.

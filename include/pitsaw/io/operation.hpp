@@ -27,7 +27,7 @@ enum class op_option : std::uint8_t {
     multishot = 1, // accept: one event flagged `more` a connection, until it is cancelled or ends by itself
 };
 
-/// One request to a driver: plain data that the caller owns and the driver interprets.
+/// One thing that a driver is to do: plain data that the caller owns and the driver interprets.
 ///
 /// ```
 /// operation op(op_code::receive, stream, &on_received);

@@ -14,8 +14,7 @@ class fan_scope;
 struct fan_branch : boundary {
     using boundary::boundary;
 
-    fan_scope* owner = nullptr;      ///< set at the start
-    ending ended_with = ending::value; ///< set when the branch ends
+    fan_scope* owner = nullptr; ///< set at the start
 };
 
 /// What `when_all` and `when_any` share: a fixed number of branches, one counter, the first that decides.
@@ -50,7 +49,7 @@ class fan_scope : public stop_scope {
     [[nodiscard]] std::coroutine_handle<> leave() noexcept;
 
     std::span<fan_branch> branches_; ///< the awaiter's, set at the start
-    std::uint32_t pending_ = 0; ///< branches that have not ended, and one while they are being started
+    std::uint32_t pending_ = 0;      ///< branches that have not ended, and one while they are being started
     std::uint32_t decided_by_ = nobody;
     bool any_stopped_ = false;
 };

@@ -27,8 +27,7 @@ struct child_failure {
     [[nodiscard]] bool is_one() const noexcept { return exception != nullptr || error; }
 };
 
-template <class T>
-[[nodiscard]] child_failure failure_of(result_slot<T>& result) noexcept {
+template <class T> [[nodiscard]] child_failure failure_of(result_slot<T>& result) noexcept {
     if (!result.is_failure()) return {};
     if (result.has_exception()) return {result.exception(), {}};
     if constexpr (is_expected<T>) {
@@ -45,7 +44,8 @@ template <class T>
 [[nodiscard]] inline void* allocate_node(std::pmr::memory_resource* const from, std::size_t const size) {
     return from != nullptr ? from->allocate(size) : allocate_frame(size);
 }
-inline void free_node(std::pmr::memory_resource* const from, void* const node, std::size_t const size) noexcept {
+inline void free_node(std::pmr::memory_resource* const from, void* const node,
+                      std::size_t const size) noexcept {
     if (from != nullptr)
         from->deallocate(node, size);
     else
@@ -67,14 +67,14 @@ struct group_child : boundary, intrusive_list_node {
 };
 
 /// A child whose result is a T, made by an `Owned` that the group keeps until the child has ended.
-template <class T, class... Owned>
-class group_node final : group_child {
+template <class T, class... Owned> class group_node final : group_child {
   public:
     /// Errors: std::bad_alloc, or what the copies and `make(owned...)` throw; nothing is left behind.
     template <class Make, class... From>
-    [[nodiscard]] static group_node& create(task_group& of, std::pmr::memory_resource* const memory, Make&& make,
-                                            From&&... from) {
-        static_assert(alignof(group_node) <= alignof(std::max_align_t), "an over-aligned callable cannot be spawned");
+    [[nodiscard]] static group_node& create(task_group& of, std::pmr::memory_resource* const memory,
+                                            Make&& make, From&&... from) {
+        static_assert(alignof(group_node) <= alignof(std::max_align_t),
+                      "an over-aligned callable cannot be spawned");
         void* const where = allocate_node(memory, sizeof(group_node));
         try {
             return *::new (where) group_node(of, memory, make, std::forward<From>(from)...);
@@ -97,7 +97,8 @@ class group_node final : group_child {
         auto& node = static_cast<group_node&>(edge);
         auto& of = *node.group;
         auto& result = static_cast<task_promise<T>&>(root).result;
-        if (result.is_failure()) [[unlikely]] note_failed(node, failure_of(result));
+        if (result.is_failure()) [[unlikely]]
+            note_failed(node, failure_of(result));
         note_ended(node, how);
         auto* const memory = node.memory_;
         node.~group_node(); // the frame too: a stopped child's locals go at once

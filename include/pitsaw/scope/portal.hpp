@@ -16,8 +16,7 @@
 namespace pitsaw::inline v0 {
 
 /// Where `portal::call` waits: shared by the calling thread and the child, whichever is last.
-template <class T>
-class call_result {
+template <class T> class call_result {
   public:
     /// The first counts.
     void set(outcome<T> result) noexcept {
@@ -57,13 +56,14 @@ struct portal_message {
 /// std::jthread([to = group.open_portal()]() mutable { to.spawn(handle, read_line()); });
 /// ps::outcome<int> sum = to.call(add, 1, 2);          // blocks this thread, not the worker
 /// ```
-/// Lifetime: move-only. The group does not end before every portal to it is closed (destroyed), stopped or not:
-/// a thread that keeps one watches `get_stop_token()`. Threads: opened on the worker; `spawn` and `call` from any
-/// number of threads at a time, closed by one after that. Errors: std::bad_alloc; a child's own are the group's.
-/// Stopping: what is spawned after the group was stopped ends at its first leaf.
+/// Lifetime: move-only. The group does not end before every portal to it is closed (destroyed), stopped or
+/// not: a thread that keeps one watches `get_stop_token()`. Threads: opened on the worker; `spawn` and `call`
+/// from any number of threads at a time, closed by one after that. Errors: std::bad_alloc; a child's own are
+/// the group's. Stopping: what is spawned after the group was stopped ends at its first leaf.
 class portal {
   public:
-    portal(portal&& other) noexcept : group_(std::exchange(other.group_, nullptr)), closing_(std::move(other.closing_)) {}
+    portal(portal&& other) noexcept
+        : group_(std::exchange(other.group_, nullptr)), closing_(std::move(other.closing_)) {}
     portal& operator=(portal&& other) noexcept {
         portal old(std::move(*this));
         group_ = std::exchange(other.group_, nullptr);
@@ -72,18 +72,20 @@ class portal {
     }
     ~portal() { close(); }
 
-    /// Spawns `work(args...)`; both are owned by the group until the child has ended. If the worker has no memory
-    /// for the child, that is the group's failure, by its policy.
+    /// Spawns `work(args...)`; both are owned by the group until the child has ended. If the worker has no
+    /// memory for the child, that is the group's failure, by its policy.
     template <class F, class... Args>
         requires std::invocable<F&, Args...>
     void spawn(F work, Args... args) const {
         require_open();
-        auto message = std::make_unique<spawn_message<F, Args...>>(*group_, std::move(work), std::move(args)...);
+        auto message =
+            std::make_unique<spawn_message<F, Args...>>(*group_, std::move(work), std::move(args)...);
         post(*message.release());
     }
 
-    /// The same, and waits for the ending, which is the caller's alone: the group takes no notice of a failure, and
-    /// if the child cannot be made, that is the exception. On a worker it is a checked error: co_await there.
+    /// The same, and waits for the ending, which is the caller's alone: the group takes no notice of a
+    /// failure, and if the child cannot be made, that is the exception. On a worker it is a checked error:
+    /// co_await there.
     template <class F, class... Args>
         requires std::invocable<F&, Args...>
     [[nodiscard]] auto call(F work, Args... args) const {
@@ -91,8 +93,8 @@ class portal {
         require_open();
         check(current_executor() == nullptr, "portal::call on a worker would block it: co_await instead");
         auto const result = std::make_shared<call_result<value_type>>();
-        auto message = std::make_unique<call_message<value_type, F, Args...>>(*group_, result, std::move(work),
-                                                                              std::move(args)...);
+        auto message = std::make_unique<call_message<value_type, F, Args...>>(
+            *group_, result, std::move(work), std::move(args)...);
         post(*message.release());
         return result->wait();
     }
@@ -106,17 +108,20 @@ class portal {
   private:
     friend class task_group;
 
-    template <class F, class... Args>
-    struct spawn_message : portal_message {
+    template <class F, class... Args> struct spawn_message : portal_message {
         spawn_message(task_group& of, F&& callable, Args&&... owned)
             : portal_message(run), group(of), work(std::move(callable)), args(std::move(owned)...) {}
 
         static void run(void* const frame) {
-            std::unique_ptr<spawn_message> const self(static_cast<spawn_message*>(static_cast<portal_message*>(frame)));
+            std::unique_ptr<spawn_message> const self(
+                static_cast<spawn_message*>(static_cast<portal_message*>(frame)));
             try {
-                std::apply([&](Args&... owned) { self->group.spawn(std::move(self->work), std::move(owned)...); },
-                           self->args);
-            } catch (...) { portal::note_failure(self->group, std::current_exception()); }
+                std::apply(
+                    [&](Args&... owned) { self->group.spawn(std::move(self->work), std::move(owned)...); },
+                    self->args);
+            } catch (...) {
+                portal::note_failure(self->group, std::current_exception());
+            }
         }
 
         task_group& group;
@@ -124,14 +129,14 @@ class portal {
         std::tuple<Args...> args;
     };
 
-    template <class T, class F, class... Args>
-    struct call_message : portal_message {
+    template <class T, class F, class... Args> struct call_message : portal_message {
         call_message(task_group& of, std::shared_ptr<call_result<T>> to, F&& callable, Args&&... owned)
             : portal_message(run), group(of), result(std::move(to)), work(std::move(callable)),
               args(std::move(owned)...) {}
 
         static void run(void* const frame) {
-            std::unique_ptr<call_message> const self(static_cast<call_message*>(static_cast<portal_message*>(frame)));
+            std::unique_ptr<call_message> const self(
+                static_cast<call_message*>(static_cast<portal_message*>(frame)));
             auto const result = self->result;
             try {
                 std::apply(
@@ -140,7 +145,9 @@ class portal {
                                           std::move(owned)...);
                     },
                     self->args);
-            } catch (...) { result->set(outcome<T>::failed(std::current_exception())); }
+            } catch (...) {
+                result->set(outcome<T>::failed(std::current_exception()));
+            }
         }
 
         task_group& group;
@@ -161,7 +168,9 @@ class portal {
         try {
             auto called = work(std::move(args)...);
             result->set(co_await as_outcome(std::move(called)));
-        } catch (...) { failure = std::current_exception(); }
+        } catch (...) {
+            failure = std::current_exception();
+        }
         if (failure != nullptr) result->set(outcome<T>::failed(std::move(failure)));
     }
 

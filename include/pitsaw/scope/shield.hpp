@@ -6,8 +6,7 @@
 
 namespace pitsaw::inline v0 {
 
-template <class A>
-class [[nodiscard]] shield_awaiter : boundary {
+template <class A> class [[nodiscard]] shield_awaiter : boundary {
   public:
     explicit shield_awaiter(A& awaited) : boundary(ended), child_(awaited) {}
 
@@ -39,11 +38,10 @@ class [[nodiscard]] shield_awaiter : boundary {
 /// ```cpp
 /// co_await ps::shield(ledger.commit(entry));
 /// ```
-/// Lifetime: `critical` lives in the same full-expression. Errors: passed on. Stopping: a boundary. A stop that
-/// was requested before keeps it from beginning; one that comes later is seen at the next leaf after it, and the
-/// result is delivered. Nothing bounds it in time: put a `with_timeout` inside.
-template <awaitable A>
-[[nodiscard]] auto shield(A&& critical [[clang::lifetimebound]]) {
+/// Lifetime: `critical` lives in the same full-expression. Errors: passed on. Stopping: a boundary. A stop
+/// that was requested before keeps it from beginning; one that comes later is seen at the next leaf after it,
+/// and the result is delivered. Nothing bounds it in time: put a `with_timeout` inside.
+template <awaitable A> [[nodiscard]] auto shield(A&& critical [[clang::lifetimebound]]) {
     return shield_awaiter<std::remove_cvref_t<A>>(critical);
 }
 

@@ -6,12 +6,16 @@
 
 namespace pitsaw::inline v0 {
 
-/// A scope that can stop its children by itself: its own stop source and environment, and its place in the outer
-/// chain's stop slot.
+/// A scope that can stop its children by itself: its own stop source and environment, and its place in the
+/// outer chain's stop slot.
 ///
 /// Lifetime: in the scope's awaiter. Threads: the worker's.
 struct stop_scope : waiter {
     explicit stop_scope(void (*asked)(waiter&) noexcept) noexcept : waiter(asked) {}
+
+    // The frames of the children may outlive the scope, to the end of the full-expression, with callbacks in
+    // them.
+    ~stop_scope() { source.release_callbacks(); }
 
     /// Takes over `header`'s environment with a stop source of its own, stopped if the outer one is.
     void open(promise_header& header) noexcept {
@@ -30,9 +34,7 @@ struct stop_scope : waiter {
     }
 
     /// The scope has ended; the outer coroutine stops.
-    [[nodiscard]] std::coroutine_handle<> close_stopped() noexcept {
-        return outer->stop_here();
-    }
+    [[nodiscard]] std::coroutine_handle<> close_stopped() noexcept { return outer->stop_here(); }
 
     [[nodiscard]] executor& on() const noexcept { return *env.executor; }
 

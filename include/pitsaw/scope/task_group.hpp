@@ -32,8 +32,7 @@ static_assert(std::is_trivially_copyable_v<task_group_options>); // so that it m
 
 class portal;
 class task_group;
-template <class Body>
-class run_group_awaiter;
+template <class Body> class run_group_awaiter;
 
 /// Waits for a free place in a bounded group.
 class [[nodiscard]] room_awaiter : waiter, public intrusive_list_node {
@@ -41,30 +40,29 @@ class [[nodiscard]] room_awaiter : waiter, public intrusive_list_node {
     explicit room_awaiter(task_group& of) noexcept : waiter(withdrawn), group_(of) {}
 
     [[nodiscard]] std::coroutine_handle<> start(promise_header& header) noexcept;
-    void await_resume() const noexcept {}
+    void await_resume() noexcept;
 
   private:
     friend class task_group;
 
     static void withdrawn(waiter& self) noexcept;
-    void grant() noexcept;
 
     task_group& group_;
-    promise_header* header_ = nullptr;
+    promise_header* header_ = nullptr; ///< set when it has to wait
 };
 
-/// A scope for a number of children that is not known beforehand. It is never a local: `run` makes it, and ends
-/// after the last child has.
+/// A scope for a number of children that is not known beforehand. It is never a local: `run` makes it, and
+/// ends after the last child has.
 ///
 /// ```cpp
 /// co_await ps::task_group::run(ps::on_failure::keep_others, [&](ps::task_group& clients) -> ps::task<> {
 ///     for (;;) clients.spawn(session(co_await next_client()));
 /// });
 /// ```
-/// Lifetime: from the start of `run` to the end of its last child; children may hold a reference to it. Threads:
-/// the worker's, except `request_stop`; foreign threads spawn through a `portal`.
-/// Errors: by `on_failure`; a failure of the body always stops the children and is the group's. Stopping: a
-/// boundary, see `run`.
+/// Lifetime: from the start of `run` to the end of its last child; children may hold a reference to it. They
+/// may outlive the body, so they must not refer to its locals, only to what stands outside of `run`. Threads:
+/// the worker's, except `request_stop`; foreign threads spawn through a `portal`. Errors: by `on_failure`; a
+/// failure of the body always stops the children and is the group's. Stopping: a boundary, see `run`.
 class task_group : stop_scope {
   public:
     task_group(task_group&&) = delete;
@@ -74,15 +72,14 @@ class task_group : stop_scope {
     /// Errors: std::bad_alloc if there is no memory for the child's node, std::system_error
     /// (resource_unavailable_try_again) if `children_max` are alive. In both cases no child has started, the
     /// group and its children are as before, and `work` is destroyed without having run.
-    template <class T>
-    void spawn(task<T> work) {
+    template <class T> void spawn(task<T> work) {
         require_room();
         auto& node = group_node<T>::create(*this, env.memory, [&work] { return std::move(work); });
         adopt(node.child(), node.header());
     }
 
-    /// The same with a callable, which the group owns until the child has ended, with copies of its arguments:
-    /// the form for lambdas with captures.
+    /// The same with a callable, which the group owns until the child has ended, with copies of its
+    /// arguments: the form for lambdas with captures.
     template <class F, class... Args>
         requires std::invocable<F&, Args...>
     void spawn(F work, Args... args) {
@@ -90,8 +87,8 @@ class task_group : stop_scope {
         static_assert(is_task<result>, "task_group::spawn takes a task, or a callable that returns one");
         require_room();
         constexpr auto call = [](F& callable, Args&... owned) { return callable(std::move(owned)...); };
-        auto& node = group_node<typename result::value_type, F, Args...>::create(*this, env.memory, call,
-                                                                                 std::move(work), std::move(args)...);
+        auto& node = group_node<typename result::value_type, F, Args...>::create(
+            *this, env.memory, call, std::move(work), std::move(args)...);
         adopt(node.child(), node.header());
     }
 
@@ -108,8 +105,9 @@ class task_group : stop_scope {
     /// How many children are alive, the body not counted.
     [[nodiscard]] std::uint32_t size() const noexcept { return alive_; }
 
-    /// Stops the children and the body. From any thread; the group must be alive when the call begins, and may
-    /// end during it.
+    /// Stops the children and the body. From any thread. The group must be alive until the call returns,
+    /// which an open portal sees to; only a stop that is the sole reason for its end may end it during the
+    /// call.
     void request_stop(stop_reason why = stop_reason::requested) noexcept;
 
     /// What the children's environment says.
@@ -120,30 +118,27 @@ class task_group : stop_scope {
 
     /// Runs `body(group)` and waits for it and for every child.
     ///
-    /// Gives what the body's task gives. Errors: the group's failure: an exception is rethrown; an error code is
-    /// returned if the body's result can carry it, else thrown as std::system_error. Later failures go to
-    /// `on_lost_error`. Stopping: a boundary. It delivers only when all completed, else it stops. A group that
-    /// was stopped by its own `request_stop` delivers: the body's value, or if the body was stopped, `void`'s or
-    /// an `io_result<void>`'s; a body of another type then stops. A child that stops though nobody asked (a leaf of
-    /// another library) stops the group, except under `keep_others`. `body` must be a coroutine if it spawns.
-    template <class Body>
-    [[nodiscard]] static auto run(Body body) {
+    /// Gives what the body's task gives. Errors: the group's failure: an exception is rethrown; an error code
+    /// is returned if the body's result can carry it, else thrown as std::system_error. Later failures go to
+    /// `on_lost_error`. Stopping: a boundary. It delivers only when all completed, else it stops. A group
+    /// that was stopped by its own `request_stop` delivers: the body's value, or if the body was stopped,
+    /// `void`'s or an `io_result<void>`'s; a body of another type then stops. A child that stops though
+    /// nobody asked (a leaf of another library) stops the group, except under `keep_others`. `body` must be a
+    /// coroutine if it spawns.
+    template <class Body> [[nodiscard]] static auto run(Body body) {
         return run(task_group_options(), std::move(body));
     }
-    template <class Body>
-    [[nodiscard]] static auto run(on_failure const policy, Body body) {
+    template <class Body> [[nodiscard]] static auto run(on_failure const policy, Body body) {
         task_group_options options;
         options.policy = policy;
         return run(options, std::move(body));
     }
-    template <class Body>
-    [[nodiscard]] static auto run(task_group_options const options, Body body) {
+    template <class Body> [[nodiscard]] static auto run(task_group_options const options, Body body) {
         return run_group_awaiter<Body>(options, std::move(body));
     }
 
   private:
-    template <class Body>
-    friend class run_group_awaiter;
+    template <class Body> friend class run_group_awaiter;
     friend struct group_child;
     friend class room_awaiter;
     friend class portal;
@@ -171,6 +166,7 @@ class task_group : stop_scope {
     [[nodiscard]] std::coroutine_handle<> end() noexcept;
     void stop_children() noexcept;
     void grant_room() noexcept;
+    void look_for_room_again() noexcept;
 
     static void asked(waiter& self) noexcept;
     static void stop_arrived(void* self, bool is_closed) noexcept;
@@ -178,8 +174,8 @@ class task_group : stop_scope {
     static void nothing_to_destroy(void*) {}
 
     task_group_options options_;
-    boundary* body_ = nullptr;                 ///< while it runs
-    intrusive_list<group_child> children_;     ///< that run
+    boundary* body_ = nullptr;             ///< while it runs
+    intrusive_list<group_child> children_; ///< that run
     intrusive_list<room_awaiter> wanting_room_;
     std::uint32_t alive_ = 0;
     std::uint32_t pending_ = 0; ///< children, open portals, the body, and `look_again_` in the queue
@@ -188,18 +184,19 @@ class task_group : stop_scope {
     bool body_failed_ = false; ///< the group's failure: what the body's result says,
     bool any_stopped_ = false;
     bool has_stopped_by_itself_ = false; ///< a child or the body, though nobody had asked
-    bool delivers_default_ = false; ///< decided at the end: there is no value of the body
+    bool delivers_default_ = false;      ///< decided at the end: there is no value of the body
     bool is_looking_again_ = false;
-    std::exception_ptr exception_; ///< or this,
-    std::error_code error_;        ///< or this
-    look_again_frame look_again_{this}; ///< grants room to those after one that was granted
+    std::uint32_t granted_ = 0;         ///< rooms given to waiters that have not had their turn
+    std::exception_ptr exception_;      ///< or this,
+    std::error_code error_;             ///< or this
+    look_again_frame look_again_{this}; ///< grants room after a turn of one that had it granted
     remote_ask stop_from_afar_;
 };
 
-template <class Body>
-class [[nodiscard]] run_group_awaiter : boundary {
+template <class Body> class [[nodiscard]] run_group_awaiter : boundary {
     using body_task = std::invoke_result_t<Body&, task_group&>;
-    static_assert(is_task<body_task>, "task_group::run takes a callable that takes a task_group& and returns a task");
+    static_assert(is_task<body_task>,
+                  "task_group::run takes a callable that takes a task_group& and returns a task");
     using value_type = typename body_task::value_type;
     static constexpr bool is_io_void = std::is_same_v<value_type, std::expected<void, std::error_code>>;
 
@@ -243,9 +240,12 @@ class [[nodiscard]] run_group_awaiter : boundary {
         auto& self = static_cast<run_group_awaiter&>(edge);
         if (auto const failure = failure_of(self.promise_->result); failure.is_one())
             self.group_.note_failure(failure.exception, failure.error, true);
+        // The frames that go now are nobody's stack any more.
+        self.group_.on().current = self.group_.outer;
         if (how == ending::stopped) self.work_ = body_task(); // its locals go at once
         if constexpr (is_expected<value_type>) {
-            // or_return leaves the body's locals alive, and a portal among them would keep the group from ending.
+            // or_return leaves the body's locals alive, and a portal among them would keep the group from
+            // ending.
             if (how == ending::value && self.promise_->result.is_failure()) {
                 self.failed_with_.set_value(self.promise_->result.take());
                 self.work_ = body_task();

@@ -14,17 +14,14 @@
 namespace pitsaw::inline v0 {
 
 /// What a branch contributes: an expected's value, or its value itself; `void` as std::monostate.
-template <class T>
-struct when_all_element {
+template <class T> struct when_all_element {
     using type = void_as_monostate<T>;
 };
-template <class T, class E>
-struct when_all_element<std::expected<T, E>> {
+template <class T, class E> struct when_all_element<std::expected<T, E>> {
     using type = void_as_monostate<T>;
 };
 
-template <class... A>
-class [[nodiscard]] when_all_awaiter : fan_scope {
+template <class... A> class [[nodiscard]] when_all_awaiter : fan_scope {
     using indices = std::index_sequence_for<A...>;
     using values = std::tuple<typename when_all_element<child_value<A>>::type...>;
     static constexpr bool can_fail = (is_expected<child_value<A>> || ...);
@@ -62,43 +59,38 @@ class [[nodiscard]] when_all_awaiter : fan_scope {
         auto& self = static_cast<when_all_awaiter&>(*branch.owner);
         auto& branch_child = self.template child_at<I>();
         if (how == ending::value) branch_child.collect();
-        return self.branch_ended(branch, how, branch_child.result().is_failure(), stop_reason::sibling_failed);
+        return self.branch_ended(branch, how, branch_child.result().is_failure(),
+                                 stop_reason::sibling_failed);
     }
 
-    template <std::size_t... I>
-    void start_all(std::index_sequence<I...>, promise_header& header) noexcept {
+    template <std::size_t... I> void start_all(std::index_sequence<I...>, promise_header& header) noexcept {
         (child_at<I>().start_queued(branches_[I], env, header), ...);
     }
 
-    template <std::size_t I>
-    void rethrow_if_first() {
+    template <std::size_t I> void rethrow_if_first() {
         auto& result = child_at<I>().result();
         if (I == decided_by() && result.has_exception()) std::rethrow_exception(result.exception());
     }
 
-    template <std::size_t I>
-    void report_later_exception() noexcept {
+    template <std::size_t I> void report_later_exception() noexcept {
         auto& result = child_at<I>().result();
         if (I != decided_by() && result.has_exception()) on().lost_error(result.exception());
     }
 
-    template <std::size_t... I>
-    [[nodiscard]] std::error_code first_error(std::index_sequence<I...>) {
+    template <std::size_t... I> [[nodiscard]] std::error_code first_error(std::index_sequence<I...>) {
         std::error_code error;
         ((I == decided_by() ? void(error = error_of<I>()) : void()), ...);
         return error;
     }
 
-    template <std::size_t I>
-    [[nodiscard]] std::error_code error_of() {
+    template <std::size_t I> [[nodiscard]] std::error_code error_of() {
         if constexpr (is_expected<typename std::tuple_element_t<I, decltype(children_type())>::value_type>)
             return child_at<I>().result().value().error();
         else
             return {};
     }
 
-    template <std::size_t I>
-    decltype(auto) take() {
+    template <std::size_t I> decltype(auto) take() {
         using value_type = typename std::tuple_element_t<I, decltype(children_type())>::value_type;
         auto& value = child_at<I>().result().value();
         using stored = std::remove_reference_t<decltype(value)>;
@@ -114,10 +106,7 @@ class [[nodiscard]] when_all_awaiter : fan_scope {
 
     static std::tuple<child<A>...> children_type();
 
-    template <std::size_t I>
-    [[nodiscard]] auto& child_at() noexcept {
-        return std::get<I>(children_);
-    }
+    template <std::size_t I> [[nodiscard]] auto& child_at() noexcept { return std::get<I>(children_); }
 
     std::array<fan_branch, sizeof...(A)> branches_;
     std::tuple<child<A>...> children_;
@@ -130,13 +119,12 @@ class [[nodiscard]] when_all_awaiter : fan_scope {
 /// auto& [user, orders] = loaded;
 /// ```
 /// Gives a tuple of the values; if any branch gives an `io_result`, an `io_result` of the tuple of what they
-/// hold. Lifetime: the branches live in the same full-expression; it returns after the last has ended. Errors: a
-/// failure is an exception, which is rethrown, or an `io_result` with an error. Later exceptions go to
-/// `on_lost_error`, later error codes are dropped. Stopping: a boundary: it delivers only when all completed,
-/// else it stops, and completed values are destroyed (`as_outcome` around a branch keeps them). A branch that stops
-/// though nobody asked stops the others.
-template <awaitable... A>
-[[nodiscard]] auto when_all(A&&... awaited [[clang::lifetimebound]]) {
+/// hold. Lifetime: the branches live in the same full-expression; it returns after the last has ended.
+/// Errors: a failure is an exception, which is rethrown, or an `io_result` with an error. Later exceptions go
+/// to `on_lost_error`, later error codes are dropped. Stopping: a boundary: it delivers only when all
+/// completed, else it stops, and completed values are destroyed (`as_outcome` around a branch keeps them). A
+/// branch that stops though nobody asked stops the others.
+template <awaitable... A> [[nodiscard]] auto when_all(A&&... awaited [[clang::lifetimebound]]) {
     return when_all_awaiter<std::remove_cvref_t<A>...>(awaited...);
 }
 

@@ -15,16 +15,17 @@ namespace pitsaw::inline v0 {
 
 /// What a branch contributes: its value, `void` as std::monostate, a reference as std::reference_wrapper.
 template <class T>
-using when_any_element = std::conditional_t<std::is_reference_v<T>, std::reference_wrapper<std::remove_reference_t<T>>,
-                                            void_as_monostate<T>>;
+using when_any_element =
+    std::conditional_t<std::is_reference_v<T>, std::reference_wrapper<std::remove_reference_t<T>>,
+                       void_as_monostate<T>>;
 
 /// What each branch of a `when_any` completed with, if it did; `std::get` reaches them.
-template <class... T>
-class when_any_result : public std::tuple<std::optional<when_any_element<T>>...> {
+template <class... T> class when_any_result : public std::tuple<std::optional<when_any_element<T>>...> {
   public:
     using optionals = std::tuple<std::optional<when_any_element<T>>...>;
 
-    when_any_result(std::size_t first, optionals&& branches) : optionals(std::move(branches)), first_(first) {}
+    when_any_result(std::size_t first, optionals&& branches)
+        : optionals(std::move(branches)), first_(first) {}
 
     /// The index of the branch that completed first.
     [[nodiscard]] std::size_t first() const noexcept { return first_; }
@@ -33,8 +34,7 @@ class when_any_result : public std::tuple<std::optional<when_any_element<T>>...>
     std::size_t first_;
 };
 
-template <class... A>
-class [[nodiscard]] when_any_awaiter : fan_scope {
+template <class... A> class [[nodiscard]] when_any_awaiter : fan_scope {
     using indices = std::index_sequence_for<A...>;
     using result_type = when_any_result<child_value<A>...>;
 
@@ -68,25 +68,21 @@ class [[nodiscard]] when_any_awaiter : fan_scope {
         return self.branch_ended(branch, how, how != ending::stopped, stop_reason::sibling_won);
     }
 
-    template <std::size_t... I>
-    void start_all(std::index_sequence<I...>, promise_header& header) noexcept {
+    template <std::size_t... I> void start_all(std::index_sequence<I...>, promise_header& header) noexcept {
         (child_at<I>().start_queued(branches_[I], env, header), ...);
     }
 
-    template <std::size_t I>
-    void rethrow_if_first() {
+    template <std::size_t I> void rethrow_if_first() {
         auto& result = child_at<I>().result();
         if (I == decided_by() && result.has_exception()) std::rethrow_exception(result.exception());
     }
 
-    template <std::size_t I>
-    void report_loser() noexcept {
+    template <std::size_t I> void report_loser() noexcept {
         auto& result = child_at<I>().result();
         if (I != decided_by() && result.has_exception()) on().lost_error(result.exception());
     }
 
-    template <std::size_t I>
-    auto take() {
+    template <std::size_t I> auto take() {
         using element = std::tuple_element_t<I, typename result_type::optionals>;
         auto& result = child_at<I>().result();
         if (!result.has_value()) return element();
@@ -97,17 +93,14 @@ class [[nodiscard]] when_any_awaiter : fan_scope {
             return element(std::move(result.value()));
     }
 
-    template <std::size_t I>
-    [[nodiscard]] auto& child_at() noexcept {
-        return std::get<I>(children_);
-    }
+    template <std::size_t I> [[nodiscard]] auto& child_at() noexcept { return std::get<I>(children_); }
 
     std::array<fan_branch, sizeof...(A)> branches_;
     std::tuple<child<A>...> children_;
 };
 
-/// Awaits several things until one completes, stops the others, and gives what each has completed: the losers'
-/// results too.
+/// Awaits several things until one completes, stops the others, and gives what each has completed: the
+/// losers' results too.
 ///
 /// ```cpp
 /// auto first = co_await ps::when_any(mailbox.receive(), ps::sleep(1s));
@@ -115,8 +108,9 @@ class [[nodiscard]] when_any_awaiter : fan_scope {
 /// ```
 /// Lifetime: the branches live in the same full-expression; a leaf needs no frame. It returns after the last
 /// branch has ended. Errors: if the first to complete threw, that is rethrown; a loser's exception goes to
-/// `on_lost_error` (`as_outcome` around a branch keeps it). An `io_result` with an error is a completed branch.
-/// Stopping: a boundary: it delivers what completed, also under an outer stop; if nothing did, it stops.
+/// `on_lost_error` (`as_outcome` around a branch keeps it). An `io_result` with an error is a completed
+/// branch. Stopping: a boundary: it delivers what completed, also under an outer stop; if nothing did, it
+/// stops.
 template <awaitable... A>
     requires(sizeof...(A) > 0)
 [[nodiscard]] auto when_any(A&&... awaited [[clang::lifetimebound]]) {

@@ -19,8 +19,7 @@ concept async_closable = std::move_constructible<R> && requires(R& resource) {
 };
 
 /// Closes a resource: a coroutine, so that its frame exists before it is needed.
-template <async_closable R>
-task<> close_of(R& resource) {
+template <async_closable R> task<> close_of(R& resource) {
     using result = child_value<decltype(resource.async_close())>;
     if constexpr (is_expected<result>) {
         auto closed = co_await resource.async_close();
@@ -30,10 +29,10 @@ task<> close_of(R& resource) {
     }
 }
 
-template <class R, class Body>
-class [[nodiscard]] with_awaiter : inner_boundary {
+template <class R, class Body> class [[nodiscard]] with_awaiter : inner_boundary {
     using body_type = std::invoke_result_t<Body&, R&>;
-    static_assert(is_task<body_type>, "with(resource, body): body takes the resource by reference and returns a task");
+    static_assert(is_task<body_type>,
+                  "with(resource, body): body takes the resource by reference and returns a task");
     using value_type = typename body_type::value_type;
 
   public:
@@ -60,8 +59,10 @@ class [[nodiscard]] with_awaiter : inner_boundary {
         auto& self = static_cast<with_awaiter&>(edge);
         auto& outer = self.outer();
         self.ending_ = how;
-        outer.edge->waiting = nullptr;                       // from here on the stop is masked
-        if (how == ending::stopped) self.work_ = body_type(); // its locals go before what they refer to is closed
+        outer.edge->waiting = nullptr;         // from here on the stop is masked
+        outer.env->executor->current = &outer; // the frames that go now are nobody's stack any more
+        if (how == ending::stopped)
+            self.work_ = body_type(); // its locals go before what they refer to is closed
         if constexpr (is_expected<value_type>) {
             if (how == ending::value && self.work_promise_->result.is_failure()) { // or_return: likewise
                 self.failed_with_.set_value(self.work_promise_->result.take());
@@ -87,6 +88,7 @@ class [[nodiscard]] with_awaiter : inner_boundary {
 
     R resource_;
     Body body_;
+    close_scope close_scope_{this}; ///< outlives `closing_`, whose frame may hold callbacks of its stop
     task<> closing_;
     body_type work_;
     duration close_time_;
@@ -94,20 +96,21 @@ class [[nodiscard]] with_awaiter : inner_boundary {
     task_promise<void>* closing_promise_ = nullptr;    ///< of `closing_`, once started
     [[no_unique_address]] std::conditional_t<is_expected<value_type>, result_slot<value_type>, std::monostate>
         failed_with_; ///< the body's result if that is an error
-    close_scope close_scope_{this};
     ending ending_ = ending::value;
 };
 
-/// Owns `resource`, runs `body(resource)`, then `resource.async_close()` whatever the ending, then destroys it.
+/// Owns `resource`, runs `body(resource)`, then `resource.async_close()` whatever the ending, then destroys
+/// it.
 ///
 /// ```cpp
 /// co_await ps::with(std::move(link), [](connection& c) -> ps::task<> { co_await talk(c); });
 /// ```
-/// Lifetime: the scope owns resource and body, so nothing can dangle; on a stop the body's locals are destroyed
-/// before the close. The frames of both coroutines are made here, so that closing cannot fail for lack of
-/// memory. Threads: the task's worker. Errors: the body's are passed on; a close that fails goes to
-/// `on_lost_error`. Stopping: a boundary: it delivers what the body completed, else stops after the close. The
-/// close is masked and has `close_time` from its own start.
+/// Lifetime: the scope owns resource and body, so nothing can dangle; on a stop the body's locals are
+/// destroyed before the close. The frames of both coroutines are made here, so that closing cannot fail for
+/// lack of memory. If `body(resource)` itself throws, nothing has begun and the resource is destroyed
+/// unclosed. Threads: the task's worker. Errors: the body's are passed on; a close that fails goes to
+/// `on_lost_error`. Stopping: a boundary: it delivers what the body completed, else stops after the close.
+/// The close is masked and has `close_time` from its own start.
 template <async_closable R, class Body>
     requires std::is_rvalue_reference_v<R&&>
 [[nodiscard]] auto with(R&& resource, Body body, duration const close_time = cleanup_time_max) {

@@ -35,8 +35,7 @@ struct deadline_scope : boundary, stop_scope, timer_node {
     static void expired(timer_node& self) noexcept;
 };
 
-template <class A>
-class [[nodiscard]] with_deadline_awaiter : deadline_scope {
+template <class A> class [[nodiscard]] with_deadline_awaiter : deadline_scope {
     using value_type = child_value<A>;
     using result_type = std::conditional_t<is_expected<value_type>, value_type, io_result<value_type>>;
 
@@ -76,13 +75,13 @@ class [[nodiscard]] with_deadline_awaiter : deadline_scope {
 /// Awaits `awaited`, but stops it at `at`.
 ///
 /// ```cpp
-/// auto reply = co_await ps::with_timeout(200ms, fetch(client, url));   // io_result: errc::timed_out, or fetch's own
+/// auto reply = co_await ps::with_timeout(200ms, fetch(client, url));  // an io_result: timed_out, or its own
 /// ```
 /// Gives `io_result<T>` of a `task<T>`, and of an `io_result` the same type. It says `timed_out` only if this
 /// scope's timer fired and `awaited` stopped; what completed in the meantime is delivered, however late.
-/// Lifetime: `awaited` lives in the same full-expression; no frame, no allocation. Threads: the task's worker.
-/// Errors: `awaited`'s own are passed on. Stopping: a boundary of one child: an outer stop stops `awaited`, and
-/// then the awaiting coroutine, unless `awaited` completed.
+/// Lifetime: `awaited` lives in the same full-expression; no frame, no allocation. Threads: the task's
+/// worker. Errors: `awaited`'s own are passed on. Stopping: a boundary of one child: an outer stop stops
+/// `awaited`, and then the awaiting coroutine, unless `awaited` completed.
 template <awaitable A>
 [[nodiscard]] auto with_deadline(time_point const at, A&& awaited [[clang::lifetimebound]]) {
     return with_deadline_awaiter<std::remove_cvref_t<A>>(at, awaited);
@@ -90,9 +89,10 @@ template <awaitable A>
 
 /// The same with a span from the await on.
 template <class Rep, class Period, awaitable A>
-[[nodiscard]] auto with_timeout(std::chrono::duration<Rep, Period> const span, A&& awaited [[clang::lifetimebound]]) {
-    return with_deadline_awaiter<std::remove_cvref_t<A>>(std::max(to_duration(span), duration::min() + duration(1)),
-                                                         awaited);
+[[nodiscard]] auto with_timeout(std::chrono::duration<Rep, Period> const span,
+                                A&& awaited [[clang::lifetimebound]]) {
+    return with_deadline_awaiter<std::remove_cvref_t<A>>(
+        std::max(to_duration(span), duration::min() + duration(1)), awaited);
 }
 
 } // namespace pitsaw::inline v0

@@ -9,10 +9,10 @@ namespace pitsaw::inline v0 {
 
 /// A boundary of one child that runs in a changed copy of the environment. `Change` is a function object that
 /// edits the copy.
-template <class A, class Change>
-class [[nodiscard]] with_environment_awaiter : inner_boundary {
+template <class A, class Change> class [[nodiscard]] with_environment_awaiter : inner_boundary {
   public:
-    with_environment_awaiter(Change change, A& awaited) : inner_boundary(ended), child_(awaited), change_(change) {}
+    with_environment_awaiter(Change change, A& awaited)
+        : inner_boundary(ended), child_(awaited), change_(change) {}
 
     [[nodiscard]] std::coroutine_handle<> start(promise_header& header) noexcept {
         env_ = *header.env;
@@ -36,16 +36,16 @@ class [[nodiscard]] with_environment_awaiter : inner_boundary {
     environment env_;
 };
 
-/// Awaits `awaited` with `resource` as what its scopes take their nodes from (a group's children). Frames are not
-/// taken from it: a lazy task's frame exists before its environment does.
+/// Awaits `awaited` with `resource` as what its scopes take their nodes from (a group's children). Frames are
+/// not taken from it: a lazy task's frame exists before its environment does.
 ///
 /// ```cpp
 /// std::pmr::monotonic_buffer_resource arena;
 /// co_await ps::with_memory(arena, serve(listener));
 /// ```
-/// Lifetime: `resource` outlives the await, `awaited` lives in the same full-expression. Threads: the resource is
-/// used by the worker only. Errors: passed on. Stopping: a boundary of one child: it delivers what completed, else
-/// the coroutine stops.
+/// Lifetime: `resource` outlives the await, `awaited` lives in the same full-expression. Threads: the
+/// resource is used by the worker only. Errors: passed on. Stopping: a boundary of one child: it delivers
+/// what completed, else the coroutine stops.
 template <awaitable A>
 [[nodiscard]] auto with_memory(std::pmr::memory_resource& resource, A&& awaited [[clang::lifetimebound]]) {
     auto const change = [&resource](environment& env) noexcept { env.memory = &resource; };

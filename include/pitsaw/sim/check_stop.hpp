@@ -27,8 +27,9 @@ class [[nodiscard]] stop_report {
     [[nodiscard]] std::string const& failures() const noexcept { return failures_; }
 
     friend std::ostream& operator<<(std::ostream& out, stop_report const& report) {
-        return out << report.runs_ << " runs over " << report.points_ << " suspensions, " << report.stopped_runs_
-                   << " stopped" << (report.failures_.empty() ? "" : "\n") << report.failures_;
+        return out << report.runs_ << " runs over " << report.points_ << " suspensions, "
+                   << report.stopped_runs_ << " stopped" << (report.failures_.empty() ? "" : "\n")
+                   << report.failures_;
     }
 
   private:
@@ -63,20 +64,19 @@ using stop_body = std::function<run_ending(world&)>;
 
 /// Stops `body()` at every await, in every way, and checks the books after each run.
 ///
-/// The body runs once undisturbed, to count its suspensions. Then for each of them it runs with a stop that wins
-/// (it comes before the result), with one that is too late for the driver (the operation completes in spite of the
-/// cancel), with a completion that wins (the stop comes when the result is there and the coroutine has not gone on),
-/// and with both in the same turn of the loop; and once with a stop before it begins.
-/// After each run no frame, operation, timer or byte may be left over, and `options.verify` may say more. A run that
-/// never ends is named and ends the process.
+/// The body runs once undisturbed, to count its suspensions. Then for each of them it runs with a stop that
+/// wins (it comes before the result), with one that is too late for the driver (the operation completes in
+/// spite of the cancel), with a completion that wins (the stop comes when the result is there and the
+/// coroutine has not gone on), and with both in the same turn of the loop; and once with a stop before it
+/// begins. After each run no frame, operation, timer or byte may be left over, and `options.verify` may say
+/// more. A run that never ends is named and ends the process.
 ///
 /// ```cpp
 /// EXPECT_TRUE(ps::sim::check_stop([&] { return transfer(account_a, account_b, 10); }));
 /// EXPECT_TRUE(ps::sim::check_stop([](ps::sim::world& w) { return talk(w.make_stream_pair()); }));
 /// ```
 /// `body` returns a fresh task each time; it may take the world. The report goes to stderr too if it fails.
-template <class F>
-[[nodiscard]] stop_report check_stop(F&& body, check_stop_options const& options = {}) {
+template <class F> [[nodiscard]] stop_report check_stop(F&& body, check_stop_options const& options = {}) {
     auto const once = [&body](world& in) {
         auto const end = [&] {
             if constexpr (std::invocable<F&, world&>)

@@ -19,8 +19,8 @@ struct world_options {
     bool is_calm = false;
 };
 
-/// The seed that a failing run printed, from the environment variable PITSAW_SIM_SEED, else `otherwise`. Errors:
-/// a value that is no number ends the process with a message.
+/// The seed that a failing run printed, from the environment variable PITSAW_SIM_SEED, else `otherwise`.
+/// Errors: a value that is no number ends the process with a message.
 [[nodiscard]] std::uint64_t seed_from_environment(std::uint64_t otherwise = 0);
 
 /// A simulated world of one worker: virtual time, streams in memory, and books that must balance.
@@ -31,8 +31,8 @@ struct world_options {
 /// auto end = world.run(talk(left, right));
 /// EXPECT_EQ(world.imbalance(), "");
 /// ```
-/// Lifetime: outlives what runs in it. Threads: one. Errors: a deadlock is a checked error, for nobody outside can
-/// wake it.
+/// Lifetime: outlives what runs in it. Threads: one. Errors: a deadlock is a checked error, for nobody
+/// outside can wake it.
 class world {
   public:
     explicit world(world_options options = {});
@@ -52,13 +52,12 @@ class world {
     [[nodiscard]] std::size_t readable_bytes(descriptor stream) const noexcept;
 
     /// Runs `work` to its end.
-    template <awaitable A>
-    [[nodiscard]] auto run(A&& work) {
+    template <awaitable A> [[nodiscard]] auto run(A&& work) {
         return sync_wait(get_runtime(), std::move(work));
     }
 
-    /// Between runs: what is left over that should not be (frames, operations, timers, bytes), in words; empty
-    /// when the books balance.
+    /// Between runs: what is left over that should not be (frames, operations, timers, bytes), in words;
+    /// empty when the books balance.
     [[nodiscard]] std::string imbalance() const;
 
   private:

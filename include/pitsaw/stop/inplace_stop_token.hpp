@@ -65,6 +65,13 @@ class inplace_stop_source {
     /// `none`.
     auto request_stop(stop_reason why = stop_reason::requested) noexcept -> bool;
 
+    /// Lets go of the callbacks that have not run: they will not, and may be destroyed after this source. For
+    /// an owner whose source ends before the frames that hold callbacks, when no request can come any more.
+    void release_callbacks() noexcept {
+        if (first_ != nullptr) [[unlikely]]
+            release_each();
+    }
+
   private:
     friend class detail::stop_callback_base;
     using state = std::uint32_t;
@@ -87,6 +94,8 @@ class inplace_stop_source {
     static constexpr state locked = 1;
     static constexpr unsigned reason_shift = 1;
 
+    void release_each() noexcept;
+    [[nodiscard]] auto destroyed_itself() noexcept -> detail::stop_callback_base*;
     [[nodiscard]] auto try_add(detail::stop_callback_base& added) noexcept -> bool;
     void remove(detail::stop_callback_base& leaving) noexcept;
     auto lock() noexcept -> state;
@@ -155,19 +164,22 @@ class stop_callback_base {
 
     /// From here on it may run, now if the stop was requested before.
     void attach() noexcept {
-        if (source_ == nullptr || source_->try_add(*this)) return;
-        source_ = nullptr;
+        auto* const source = source_.load(std::memory_order_relaxed); // nobody else knows this yet
+        if (source == nullptr || source->try_add(*this)) return;
+        source_.store(nullptr, std::memory_order_relaxed);
         run_(*this);
     }
     /// From here on it neither runs nor will.
     void detach() noexcept {
-        if (source_ != nullptr) source_->remove(*this);
+        // Acquire, with the release after a callback in request_stop: what it did is seen here.
+        if (auto* const source = source_.load(std::memory_order_acquire)) source->remove(*this);
     }
 
   private:
     friend class pitsaw::inplace_stop_source;
 
-    inplace_stop_source* source_;         // set once, null if there is nothing to remove it from
+    std::atomic<inplace_stop_source*>
+        source_;                          // null from when there is nothing to remove it from: it has run
     run_function run_;                    // set once
     stop_callback_base* next_ = nullptr;  // these three: whoever holds the source's lock
     stop_callback_base** link_ = nullptr; // what points to this in the source's list; null when not in it
@@ -185,10 +197,10 @@ static_assert(sizeof(stop_callback_base) <= 48);
 /// It runs on the thread that requests the stop. When the destructor returns, the callback neither runs nor
 /// will run; except where that very callback destroys it: then the destructor does not wait for itself.
 ///
-/// Lifetime: within that of its source. Immovable.
-/// Threads: any may construct and destroy it. The destructor waits, without limit, for a callback that runs
-/// on another thread: so it must not run under a lock which that callback takes, lest both wait for ever.
-/// Errors: a callback that throws ends the process. 40 bytes and those of the callback.
+/// Lifetime: within that of its source; one that has run, and has not been destroyed by that, needs it no
+/// more. Immovable. Threads: any may construct and destroy it. The destructor waits, without limit, for a
+/// callback that runs on another thread: so it must not run under a lock which that callback takes, lest both
+/// wait for ever. Errors: a callback that throws ends the process. 40 bytes and those of the callback.
 template <class Callback> class inplace_stop_callback : detail::stop_callback_base {
   public:
     static_assert(std::invocable<Callback> && std::destructible<Callback>);

@@ -10,8 +10,7 @@ namespace pitsaw::inline v0 {
 /// Counts a stop that `as_outcome` made data in the chain of `header`; the 1,000th in a row is logged.
 void note_swallowed_stop(promise_header& header) noexcept;
 
-template <class A>
-class [[nodiscard]] as_outcome_awaiter : inner_boundary {
+template <class A> class [[nodiscard]] as_outcome_awaiter : inner_boundary {
     using value_type = child_value<A>;
 
   public:
@@ -54,11 +53,10 @@ class [[nodiscard]] as_outcome_awaiter : inner_boundary {
 /// auto end = co_await ps::as_outcome(job());
 /// if (end.is_stopped()) note("stopped: still here to say so");
 /// ```
-/// Lifetime: `awaited` lives in the same full-expression; no frame is added. Errors: none thrown by the await.
-/// Stopping: a boundary. The stop stays requested: the next leaf stops too, so a loop around this spins until it
-/// looks at the outcome (a chain that swallows 1,000 in a row is named in the log).
-template <awaitable A>
-[[nodiscard]] auto as_outcome(A&& awaited [[clang::lifetimebound]]) {
+/// Lifetime: `awaited` lives in the same full-expression; no frame is added. Errors: none thrown by the
+/// await. Stopping: a boundary. The stop stays requested: the next leaf stops too, so a loop around this
+/// spins until it looks at the outcome (a chain that swallows 1,000 in a row is named in the log).
+template <awaitable A> [[nodiscard]] auto as_outcome(A&& awaited [[clang::lifetimebound]]) {
     return as_outcome_awaiter<std::remove_cvref_t<A>>(awaited);
 }
 

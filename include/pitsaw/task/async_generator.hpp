@@ -16,8 +16,7 @@
 
 namespace pitsaw::inline v0 {
 
-template <class T>
-class async_generator;
+template <class T> class async_generator;
 
 /// The promise of an asynchronous generator, and the boundary between its body and whoever asks for a value.
 template <class T>
@@ -32,6 +31,7 @@ class async_generator_promise : public promise_header, public recycled_frame, pu
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         [[nodiscard]] std::coroutine_handle<>
         await_suspend(std::coroutine_handle<async_generator_promise> body) const noexcept {
+            body.promise().is_awaited_ = false;
             return body.promise().leave();
         }
         void await_resume() const noexcept {}
@@ -53,23 +53,29 @@ class async_generator_promise : public promise_header, public recycled_frame, pu
     void unhandled_exception() noexcept { failure_ = std::current_exception(); }
 
     template <class A>
-    [[nodiscard]] auto await_transform(A&& work, std::source_location where = std::source_location::current()) {
-        static_assert(!std::same_as<std::remove_cvref_t<A>, cleanup_registration>,
-                      "at_exit inside an async_generator: it may be dropped between two values, where nobody could "
-                      "await the clean-up; put it into the consumer, or own the resource outside");
+    [[nodiscard]] auto await_transform(A&& work,
+                                       std::source_location where = std::source_location::current()) {
+        static_assert(
+            !std::same_as<std::remove_cvref_t<A>, cleanup_registration>,
+            "at_exit inside an async_generator: it may be dropped between two values, where nobody could "
+            "await the clean-up; put it into the consumer, or own the resource outside");
         promise_header::awaiting = where;
         return awaiter_for(*this, std::forward<A>(work));
     }
 
     [[nodiscard]] std::coroutine_handle<> resume_for(promise_header& consumer) noexcept {
+        static_assert(alignof(async_generator_promise) <= continuation::frame_prefix,
+                      "an over-aligned value cannot live in a coroutine frame: yield a pointer to it");
         if (is_over_) return transfer(consumer);
+        check(!std::exchange(is_awaited_, true), "next() while another next() of the generator is awaited");
         enter(consumer);
         begin_chain(*this, *consumer.env, &consumer);
         return transfer(*this);
     }
 
     [[nodiscard]] std::optional<T> take() {
-        if (failure_ != nullptr) [[unlikely]] std::rethrow_exception(std::exchange(failure_, nullptr));
+        if (failure_ != nullptr) [[unlikely]]
+            std::rethrow_exception(std::exchange(failure_, nullptr));
         return std::exchange(value_, std::nullopt);
     }
 
@@ -87,22 +93,25 @@ class async_generator_promise : public promise_header, public recycled_frame, pu
     std::exception_ptr failure_;
     bool is_over_ = false;
     bool is_stopped_ = false;
+    bool is_awaited_ = false;
 };
 
-/// An asynchronous sequence: a coroutine that awaits and yields, and moves only while somebody asks for a value.
+/// An asynchronous sequence: a coroutine that awaits and yields, and moves only while somebody asks for a
+/// value.
 ///
 /// ```cpp
-/// ps::async_generator<line> lines(stream& from) { while (auto l = co_await next_line(from)) co_yield std::move(*l); }
+/// ps::async_generator<line> lines(stream& from) {
+///     while (auto l = co_await next_line(from)) co_yield std::move(*l);
+/// }
 /// auto all = lines(from);
 /// while (auto line = co_await all.next()) use(*line);
 /// ```
-/// Lifetime: owns its frame; it must not be destroyed while `next()` is awaited. Destroyed between two values its
-/// locals are destroyed there and then, without asynchronous clean-up, which is why `at_exit` does not compile in
-/// it. Threads: the consumer's worker; one `next()` at a time. Errors: what the body throws leaves that `next()`;
-/// afterwards it is over. Stopping: a boundary: the consumer's stop reaches the body's leaf; the body is then
-/// over, and the consumer stops.
-template <class T>
-class [[nodiscard]] async_generator {
+/// Lifetime: owns its frame; it must not be destroyed while `next()` is awaited. Destroyed between two values
+/// its locals are destroyed there and then, without asynchronous clean-up, which is why `at_exit` does not
+/// compile in it. Threads: the consumer's worker; one `next()` at a time. Errors: what the body throws leaves
+/// that `next()`; afterwards it is over. Stopping: a boundary: the consumer's stop reaches the body's leaf;
+/// the body is then over, and the consumer stops.
+template <class T> class [[nodiscard]] async_generator {
     static_assert(!std::is_reference_v<T> && !std::is_void_v<T>, "an async_generator yields objects");
 
   public:
@@ -147,8 +156,7 @@ class [[nodiscard]] async_generator {
     std::coroutine_handle<promise_type> frame_;
 };
 
-template <class T>
-async_generator<T> async_generator_promise<T>::get_return_object() noexcept {
+template <class T> async_generator<T> async_generator_promise<T>::get_return_object() noexcept {
     return async_generator<T>(std::coroutine_handle<async_generator_promise>::from_promise(*this));
 }
 

@@ -7,7 +7,8 @@ namespace pitsaw::inline v0 {
 
 /// A boundary of one child inside a chain: the outer chain's stop slot points here and passes a stop on.
 ///
-/// `as_outcome`, `or_return`, `with`, an asynchronous generator. Lifetime: in the awaiter. Threads: the worker's.
+/// `as_outcome`, `or_return`, `with`, an asynchronous generator. Lifetime: in the awaiter. Threads: the
+/// worker's.
 struct inner_boundary : boundary, waiter {
     explicit inner_boundary(on_child_ended ended) noexcept : boundary(ended), waiter(pass_on) {}
 
@@ -24,9 +25,7 @@ struct inner_boundary : boundary, waiter {
     }
 
     /// Leaves the outer chain's slot; the outer coroutine stops too.
-    [[nodiscard]] std::coroutine_handle<> leave_stopped() noexcept {
-        return outer_->stop_here();
-    }
+    [[nodiscard]] std::coroutine_handle<> leave_stopped() noexcept { return outer_->stop_here(); }
 
     [[nodiscard]] promise_header& outer() const noexcept { return *outer_; }
 
@@ -36,8 +35,8 @@ struct inner_boundary : boundary, waiter {
     promise_header* outer_ = nullptr; ///< set at the start
 };
 
-/// A hand-made coroutine frame: a leaf that a combinator awaits directly has a header in here and no coroutine.
-/// Resuming it means "the leaf is done": the boundary is told, and what it returns runs next.
+/// A hand-made coroutine frame: a leaf that a combinator awaits directly has a header in here and no
+/// coroutine. Resuming it means "the leaf is done": the boundary is told, and what it returns runs next.
 struct leaf_frame {
     void (*resume)(void*);  ///< where the ABI wants it; not noexcept, or Clang makes no tail call
     void (*destroy)(void*); ///< likewise; nothing to do

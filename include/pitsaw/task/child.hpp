@@ -11,8 +11,8 @@
 
 namespace pitsaw::inline v0 {
 
-/// What a combinator accepts: a task, one of our operations, or a foreign awaitable; by rvalue, for it is awaited
-/// once.
+/// What a combinator accepts: a task, one of our operations, or a foreign awaitable; by rvalue, for it is
+/// awaited once.
 template <class A>
 concept awaitable = !std::is_lvalue_reference_v<A> &&
                     (is_task<std::remove_cvref_t<A>> || startable<std::remove_cvref_t<A>> ||
@@ -22,19 +22,20 @@ concept awaitable = !std::is_lvalue_reference_v<A> &&
 ///
 /// Lifetime: the awaitable must outlive it; it does, as a temporary of the same full-expression. Threads: the
 /// worker's. The two forms offer the same members.
-template <class A>
-class child {
+template <class A> class child {
     static constexpr bool is_foreign = !startable<A>;
     using held = std::conditional_t<is_foreign, foreign_awaiter<A&&>, A&>;
 
   public:
     using value_type = decltype(std::declval<held&>().await_resume());
 
-    explicit child(A& leaf) noexcept(!is_foreign) : leaf_(static_cast<std::conditional_t<is_foreign, A&&, A&>>(leaf)) {}
+    explicit child(A& leaf) noexcept(!is_foreign)
+        : leaf_(static_cast<std::conditional_t<is_foreign, A&&, A&>>(leaf)) {}
     child(child&&) = delete;
 
     /// Starts it below `edge`; returns what runs next.
-    [[nodiscard]] std::coroutine_handle<> start(boundary& edge, environment const& in, promise_header& by) noexcept {
+    [[nodiscard]] std::coroutine_handle<> start(boundary& edge, environment const& in,
+                                                promise_header& by) noexcept {
         frame_.header.begin_chain(edge, in, &by);
         if constexpr (is_foreign) {
             try {
@@ -53,8 +54,8 @@ class child {
         auto& worker = *in.executor;
         worker.current = nullptr;
         auto const runs_next = start(edge, in, by);
-        // A transfer names whom it resumes; a leaf that suspended named nobody, and has nothing to run unless it is
-        // a coroutine of somebody else's, which no queue of ours can hold.
+        // A transfer names whom it resumes; a leaf that suspended named nobody, and has nothing to run unless
+        // it is a coroutine of somebody else's, which no queue of ours can hold.
         if (auto* const next = std::exchange(worker.current, nullptr))
             worker.ready.push(*next);
         else
@@ -71,7 +72,9 @@ class child {
             } else {
                 result_.set_value(leaf_.await_resume());
             }
-        } catch (...) { result_.set_exception(std::current_exception()); }
+        } catch (...) {
+            result_.set_exception(std::current_exception());
+        }
     }
 
     [[nodiscard]] result_slot<value_type>& result() noexcept { return result_; }
@@ -82,15 +85,15 @@ class child {
     result_slot<value_type> result_;
 };
 
-template <class T>
-class child<task<T>> {
+template <class T> class child<task<T>> {
   public:
     using value_type = T;
 
     explicit child(task<T>& work) noexcept : frame_(work.startable()) {}
     child(child&&) = delete;
 
-    [[nodiscard]] std::coroutine_handle<> start(boundary& edge, environment const& in, promise_header& by) noexcept {
+    [[nodiscard]] std::coroutine_handle<> start(boundary& edge, environment const& in,
+                                                promise_header& by) noexcept {
         auto& promise = frame_.promise();
         promise.begin_chain(edge, in, &by);
         return transfer(promise);
@@ -110,7 +113,6 @@ class child<task<T>> {
     std::coroutine_handle<task_promise<T>> frame_;
 };
 
-template <class A>
-using child_value = typename child<std::remove_cvref_t<A>>::value_type;
+template <class A> using child_value = typename child<std::remove_cvref_t<A>>::value_type;
 
 } // namespace pitsaw::inline v0

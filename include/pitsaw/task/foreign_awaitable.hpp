@@ -9,8 +9,7 @@
 namespace pitsaw::inline v0 {
 
 /// The awaiter of an awaitable by the standard's rules: member or free `operator co_await`, or itself.
-template <class A>
-[[nodiscard]] decltype(auto) standard_awaiter(A&& awaitable) {
+template <class A> [[nodiscard]] decltype(auto) standard_awaiter(A&& awaitable) {
     if constexpr (requires { std::forward<A>(awaitable).operator co_await(); })
         return std::forward<A>(awaitable).operator co_await();
     else if constexpr (requires { operator co_await(std::forward<A>(awaitable)); })
@@ -29,7 +28,8 @@ struct foreign_return {
         bool is_stopped = false; ///< written by the thread that completes, before it hands over
     };
 
-    void (*resume)(void*) noexcept;  ///< where the ABI wants it: first "the foreign side is done", then "we go on"
+    void (*resume)(
+        void*) noexcept; ///< where the ABI wants it: first "the foreign side is done", then "we go on"
     void (*destroy)(void*) noexcept; ///< likewise; the frame is a member, there is nothing to do
     promise proxy;
     promise_header* header = nullptr; ///< who waits; set before the foreign side is started
@@ -50,9 +50,8 @@ struct foreign_return {
 
 /// Awaits somebody else's awaitable in our coroutine, and resumes it on its own worker.
 ///
-/// A stop is seen before it starts and after it has ended; it cannot reach inside.
-template <class A>
-class foreign_awaiter {
+/// A stop is seen before it starts, and by the next leaf after it; it cannot reach inside.
+template <class A> class foreign_awaiter {
     using awaiter = decltype(standard_awaiter(std::declval<A>()));
 
   public:
@@ -91,7 +90,8 @@ class foreign_awaiter {
     }
 
     /// What runs next; null if the foreign side goes on without suspending.
-    [[nodiscard]] std::coroutine_handle<> suspend_foreign(std::coroutine_handle<foreign_return::promise> frame) {
+    [[nodiscard]] std::coroutine_handle<>
+    suspend_foreign(std::coroutine_handle<foreign_return::promise> frame) {
         using returned = decltype(awaiter_.await_suspend(frame));
         if constexpr (std::is_void_v<returned>) {
             awaiter_.await_suspend(frame);

@@ -4,7 +4,8 @@
 
 namespace pitsaw::inline v0 {
 
-/// What the calling thread's frame recycler has done so far; counts only grow, except `live` and `cached_bytes`.
+/// What the calling thread's frame recycler has done so far; counts only grow, except `live` and
+/// `cached_bytes`.
 struct frame_statistics {
     std::uint64_t frames = 0;       ///< taken, recycled or not
     std::uint64_t allocations = 0;  ///< of them, those that went to the heap
@@ -30,7 +31,9 @@ inline constexpr std::size_t frame_cache_bytes_max = std::size_t{4} << 20;
 /// A base that takes a coroutine's frame from the recycler.
 struct recycled_frame {
     [[nodiscard]] static void* operator new(std::size_t const size) { return allocate_frame(size); }
-    static void operator delete(void* const frame, std::size_t const size) noexcept { free_frame(frame, size); }
+    static void operator delete(void* const frame, std::size_t const size) noexcept {
+        free_frame(frame, size);
+    }
 };
 
 } // namespace pitsaw::inline v0

@@ -19,11 +19,10 @@ namespace pitsaw::inline v0 {
 /// ps::generator<int> up_to(int n) { for (int i = 0; i < n; ++i) co_yield i; }
 /// for (int i : up_to(3)) use(i);
 /// ```
-/// Yields references to what the body yields (`T const&` of a lvalue it keeps, `T&&` of a temporary). Lifetime:
-/// owns its frame; move-only; a yielded reference is valid until the next step. Threads: one at a time. Errors:
-/// what the body throws leaves `begin()` or `++`. It cannot await. Single pass: `begin()` once.
-template <class T>
-class [[nodiscard]] generator : public std::ranges::view_interface<generator<T>> {
+/// Yields references to what the body yields (`T const&` of a lvalue it keeps, `T&&` of a temporary).
+/// Lifetime: owns its frame; move-only; a yielded reference is valid until the next step. Threads: one at a
+/// time. Errors: what the body throws leaves `begin()` or `++`. It cannot await. Single pass: `begin()` once.
+template <class T> class [[nodiscard]] generator : public std::ranges::view_interface<generator<T>> {
     using reference = std::conditional_t<std::is_reference_v<T>, T, T&&>;
     using value_type = std::remove_cvref_t<T>;
 
@@ -60,7 +59,8 @@ class [[nodiscard]] generator : public std::ranges::view_interface<generator<T>>
         void await_transform() = delete; // it is synchronous
 
         void rethrow_failure() {
-            if (failure_ != nullptr) [[unlikely]] std::rethrow_exception(std::exchange(failure_, nullptr));
+            if (failure_ != nullptr) [[unlikely]]
+                std::rethrow_exception(std::exchange(failure_, nullptr));
         }
         [[nodiscard]] reference current() const noexcept { return static_cast<reference>(*current_); }
 

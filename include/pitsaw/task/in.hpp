@@ -18,7 +18,8 @@ class foreign_root : public boundary {
   public:
     foreign_root(on_child_ended ended, environment const& env) noexcept
         : boundary(ended), env_(env), stop_from_afar_(stop_arrived, this) {
-        check(static_cast<bool>(env.executor), "in(env, x): the environment has no executor; copy one from a task");
+        check(static_cast<bool>(env.executor),
+              "in(env, x): the environment has no executor; copy one from a task");
     }
 
   protected:
@@ -44,8 +45,7 @@ class foreign_root : public boundary {
     std::optional<inplace_stop_callback<on_stop>> callback_;
 };
 
-template <class A>
-class [[nodiscard]] in_awaiter : foreign_root {
+template <class A> class [[nodiscard]] in_awaiter : foreign_root {
     using value_type = child_value<A>;
 
   public:
@@ -97,8 +97,8 @@ class [[nodiscard]] in_awaiter : foreign_root {
     ending ending_ = ending::value;
 };
 
-/// Awaits ours in a foreign coroutine: `awaited` runs on `env`'s worker, whatever thread the foreign coroutine is
-/// on, and that coroutine is then resumed there.
+/// Awaits ours in a foreign coroutine: `awaited` runs on `env`'s worker, whatever thread the foreign
+/// coroutine is on, and that coroutine is then resumed there.
 ///
 /// ```cpp
 /// // in a coroutine of another library; env was copied from a task of ours
@@ -108,8 +108,7 @@ class [[nodiscard]] in_awaiter : foreign_root {
 /// same full-expression. Threads: any. Errors: passed on. Stopping: a boundary: a stop of `env` reaches
 /// `awaited`; if that stops, the foreign coroutine, which knows no such ending, gets `operation_canceled`: in
 /// the `io_result`, else thrown as std::system_error.
-template <awaitable A>
-[[nodiscard]] auto in(environment const& env, A&& awaited [[clang::lifetimebound]]) {
+template <awaitable A> [[nodiscard]] auto in(environment const& env, A&& awaited [[clang::lifetimebound]]) {
     return in_awaiter<std::remove_cvref_t<A>>(env, awaited);
 }
 

@@ -19,7 +19,8 @@ struct masked_scope : boundary, timer_node {
     explicit masked_scope(on_child_ended ended) noexcept : boundary(ended), timer_node(expired) {}
 
     /// Begins `root` for `by`; returns what runs next.
-    [[nodiscard]] std::coroutine_handle<> begin(promise_header& root, promise_header& by, duration limit) noexcept;
+    [[nodiscard]] std::coroutine_handle<> begin(promise_header& root, promise_header& by,
+                                                duration limit) noexcept;
 
     /// The chain has ended with `how` and `failure`; what went wrong goes to `on_lost_error`, for a clean-up
     /// changes nobody's ending.

@@ -12,36 +12,33 @@
 namespace pitsaw::inline v0 {
 
 /// Whether a coroutine with this promise can end with the error E as its value.
-template <class Promise, class E>
-inline constexpr bool carries_error = false;
+template <class Promise, class E> inline constexpr bool carries_error = false;
 template <class Promise, class E>
     requires is_expected<typename Promise::result_type>
 inline constexpr bool carries_error<Promise, E> =
     std::is_constructible_v<typename Promise::result_type, std::unexpected<E>>;
 
 /// The exception for a coroutine whose result cannot carry the error.
-template <class E>
-[[noreturn]] void throw_error(E const& error) {
+template <class E> [[noreturn]] void throw_error(E const& error) {
     if constexpr (std::same_as<E, std::error_code>)
         throw std::system_error(error);
     else
         throw std::bad_expected_access<E>(error);
 }
 
-template <class Expected>
-decltype(auto) value_or_throw(Expected&& result) {
+template <class Expected> decltype(auto) value_or_throw(Expected&& result) {
     if (!result.has_value()) throw_error(result.error());
     return *std::forward<Expected>(result);
 }
 
 /// Awaits an expected that is there already.
-template <class Expected, class Promise>
-class or_return_value_awaiter {
+template <class Expected, class Promise> class or_return_value_awaiter {
     using error_type = typename Expected::error_type;
     static constexpr bool carries = carries_error<Promise, error_type>;
 
   public:
-    or_return_value_awaiter(Expected& result, Promise& promise) noexcept : result_(result), promise_(promise) {}
+    or_return_value_awaiter(Expected& result, Promise& promise) noexcept
+        : result_(result), promise_(promise) {}
 
     [[nodiscard]] bool await_ready() const noexcept { return !carries || result_.has_value(); }
 
@@ -58,8 +55,7 @@ class or_return_value_awaiter {
 };
 
 /// Awaits an operation whose result is an expected.
-template <class A, class Promise>
-class or_return_awaiter : inner_boundary {
+template <class A, class Promise> class or_return_awaiter : inner_boundary {
     using expected = child_value<A>;
     static constexpr bool carries = carries_error<Promise, typename expected::error_type>;
 
@@ -87,9 +83,9 @@ class or_return_awaiter : inner_boundary {
                 auto& promise = static_cast<Promise&>(self.outer());
                 promise.edge->waiting = nullptr;
                 promise.result.set_value(std::unexpected(std::move(result.value().error())));
-                // The coroutine is over and never resumed. Through the queue, since the next or_return above would
-                // end its own coroutine from within this call, and so on: an error must not need stack for each
-                // frame that it passes.
+                // The coroutine is over and never resumed. Through the queue, since the next or_return above
+                // would end its own coroutine from within this call, and so on: an error must not need stack
+                // for each frame that it passes.
                 promise.env->executor->ready.push(promise, resume_as::ended);
                 return std::noop_coroutine();
             }
@@ -100,16 +96,14 @@ class or_return_awaiter : inner_boundary {
     child<A> child_;
 };
 
-template <class Held>
-class [[nodiscard]] or_return_expression {
+template <class Held> class [[nodiscard]] or_return_expression {
     using bare = std::remove_reference_t<Held>;
 
   public:
     explicit or_return_expression(Held&& held) : held_(static_cast<Held&&>(held)) {}
     or_return_expression(or_return_expression&&) = delete;
 
-    template <class Promise>
-    [[nodiscard]] auto await_in(Promise& promise) && {
+    template <class Promise> [[nodiscard]] auto await_in(Promise& promise) && {
         if constexpr (is_expected<bare>)
             return or_return_value_awaiter<bare, Promise>(held_, promise);
         else
@@ -130,22 +124,23 @@ class [[nodiscard]] or_return_expression {
 /// }
 /// ```
 /// Lifetime: an awaitable lives in the same full-expression, a value is moved in. On an error the coroutine's
-/// clean-ups run and its locals die with the task object, at the end of the parent's full-expression.
-/// Errors: in a coroutine whose result cannot carry the error it throws std::system_error (or
-/// std::bad_expected_access for other errors). A `transfer_error` does not compile: its byte count would be lost
-/// unseen; say `forget_progress(result)`. Stopping: adds none of its own.
-template <class X>
-[[nodiscard]] auto or_return(X&& x [[clang::lifetimebound]]) {
+/// clean-ups run and its locals die with the task object, at the end of the parent's full-expression. Errors:
+/// in a coroutine whose result cannot carry the error it throws std::system_error (or
+/// std::bad_expected_access for other errors). A `transfer_error` does not compile: its byte count would be
+/// lost unseen; say `forget_progress(result)`. Stopping: adds none of its own.
+template <class X> [[nodiscard]] auto or_return(X&& x [[clang::lifetimebound]]) {
     using bare = std::remove_cvref_t<X>;
     if constexpr (is_expected<bare>) {
-        static_assert(!std::same_as<typename bare::error_type, transfer_error>,
-                      "or_return would lose how much was transferred: say or_return(forget_progress(result)), or "
-                      "look at the transfer_error");
+        static_assert(
+            !std::same_as<typename bare::error_type, transfer_error>,
+            "or_return would lose how much was transferred: say or_return(forget_progress(result)), or "
+            "look at the transfer_error");
         return or_return_expression<bare>(bare(std::forward<X>(x)));
     } else {
         static_assert(awaitable<X>, "or_return takes an expected, or an rvalue that can be awaited");
         using result = child_value<X>;
-        static_assert(is_expected<result>, "or_return takes what results in an expected; await this directly");
+        static_assert(is_expected<result>,
+                      "or_return takes what results in an expected; await this directly");
         if constexpr (is_expected<result>)
             static_assert(!std::same_as<typename result::error_type, transfer_error>,
                           "or_return would lose how much was transferred: await it, then "

@@ -18,10 +18,9 @@ namespace pitsaw::inline v0 {
 /// if (end.is_stopped()) log(end.reason());
 /// else use(end.value());                       // rethrows what the job threw
 /// ```
-/// Lifetime: owns the value; of a reference, refers to the same object. Threads: a plain value. Errors: `value()` rethrows the exception, and is a checked
-/// error after a stop, for there is nothing to return.
-template <class T>
-class [[nodiscard]] outcome {
+/// Lifetime: owns the value; of a reference, refers to the same object. Threads: a plain value. Errors:
+/// `value()` rethrows the exception, and is a checked error after a stop, for there is nothing to return.
+template <class T> class [[nodiscard]] outcome {
   public:
     using value_type = void_as_monostate<T>;
 
@@ -30,12 +29,13 @@ class [[nodiscard]] outcome {
     using stored = std::conditional_t<is_reference, std::add_pointer_t<T>, value_type>;
 
   public:
-    [[nodiscard]] static outcome stopped(stop_reason why) noexcept { return outcome(std::in_place_index<0>, why); }
+    [[nodiscard]] static outcome stopped(stop_reason why) noexcept {
+        return outcome(std::in_place_index<0>, why);
+    }
     [[nodiscard]] static outcome failed(std::exception_ptr what) noexcept {
         return outcome(std::in_place_index<2>, std::move(what));
     }
-    template <class U>
-    [[nodiscard]] static outcome completed(U&& value) {
+    template <class U> [[nodiscard]] static outcome completed(U&& value) {
         if constexpr (is_reference)
             return outcome(std::in_place_index<1>, std::addressof(value));
         else

@@ -50,18 +50,19 @@ struct boundary {
 
 /// The first base of each promise: how a coroutine finds its environment, its parent and its end. 48 bytes.
 ///
-/// Threads: the worker's only, once started. A header also stands for a leaf that a combinator awaits without a
-/// coroutine of its own (`leaf_frame`).
+/// Threads: the worker's only, once started. A header also stands for a leaf that a combinator awaits without
+/// a coroutine of its own (`leaf_frame`).
 struct promise_header : continuation {
-    environment const* env = nullptr;    ///< copied from the parent when awaited; null: not started
-    promise_header* parent = nullptr;    ///< the async stack: a plain list
-    std::source_location awaiting;       ///< where the running await stands in this coroutine
-    cleanup* cleanups = nullptr;         ///< at_exit, innermost first
-    boundary* edge = nullptr;            ///< the scope's side of this chain, copied when awaited
+    environment const* env = nullptr; ///< copied from the parent when awaited; null: not started
+    promise_header* parent = nullptr; ///< the async stack: a plain list
+    std::source_location awaiting;    ///< where the running await stands in this coroutine
+    cleanup* cleanups = nullptr;      ///< at_exit, innermost first
+    boundary* edge = nullptr;         ///< the scope's side of this chain, copied when awaited
 
     promise_header() = default;
     ~promise_header() {
-        if (cleanups != nullptr) [[unlikely]] drop_cleanups();
+        if (cleanups != nullptr) [[unlikely]]
+            drop_cleanups();
     }
 
     [[nodiscard]] bool is_started() const noexcept { return env != nullptr; }
@@ -84,8 +85,8 @@ struct promise_header : continuation {
     /// The coroutine's body is over with a value or an exception: clean-ups, then the boundary or the parent.
     [[nodiscard]] std::coroutine_handle<> ended(ending how) noexcept;
 
-    /// A leaf that this coroutine awaits stops: the coroutine is never resumed. Posts the walk to the boundary
-    /// and returns nothing to run. Also what P2300's senders call (`set_stopped`).
+    /// A leaf that this coroutine awaits stops: the coroutine is never resumed. Posts the walk to the
+    /// boundary and returns nothing to run. Also what P2300's senders call (`set_stopped`).
     std::coroutine_handle<> unhandled_stopped() noexcept;
 
     // A leaf of ours calls one of these three, on its worker.
@@ -135,7 +136,8 @@ concept environment_promise = std::derived_from<Promise, promise_header>;
 /// Passes control to `to`: symmetric transfer, or the ready queue when the budget is spent.
 [[nodiscard]] inline std::coroutine_handle<> transfer(promise_header& to, executor& worker) noexcept {
     worker.current = &to;
-    if (worker.hops.spend()) [[likely]] return to.handle();
+    if (worker.hops.spend()) [[likely]]
+        return to.handle();
     return worker.park(to);
 }
 [[nodiscard]] inline std::coroutine_handle<> transfer(promise_header& to) noexcept {
@@ -143,7 +145,8 @@ concept environment_promise = std::derived_from<Promise, promise_header>;
 }
 
 inline std::coroutine_handle<> promise_header::ended(ending const how) noexcept {
-    if (cleanups != nullptr) [[unlikely]] return run_cleanups(how);
+    if (cleanups != nullptr) [[unlikely]]
+        return run_cleanups(how);
     if (edge->root == this) return edge->child_ended(*edge, *this, how);
     return transfer(*parent, *env->executor); // within a chain there is one environment
 }

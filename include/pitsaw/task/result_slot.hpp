@@ -12,23 +12,20 @@
 namespace pitsaw::inline v0 {
 
 /// `void` as a type that has values.
-template <class T>
-using void_as_monostate = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+template <class T> using void_as_monostate = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
 /// Whether T is a `std::expected`, whose error a scope counts as a failure.
-template <class T>
-inline constexpr bool is_expected = false;
-template <class T, class E>
-inline constexpr bool is_expected<std::expected<T, E>> = true;
+template <class T> inline constexpr bool is_expected = false;
+template <class T, class E> inline constexpr bool is_expected<std::expected<T, E>> = true;
 
 /// Where a coroutine or a leaf leaves what it ended with: nothing yet, a value or an exception.
 ///
-/// A tagged union rather than a variant: its tag is read at each destruction of a task, to tell a frame that was
-/// stopped midway from one that ended.
-template <class T>
-class result_slot {
+/// A tagged union rather than a variant: its tag is read at each destruction of a task, to tell a frame that
+/// was stopped midway from one that ended.
+template <class T> class result_slot {
     enum class holds : std::uint8_t { nothing, value, exception };
-    using stored = std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, void_as_monostate<T>>;
+    using stored =
+        std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, void_as_monostate<T>>;
 
   public:
     result_slot() noexcept {}
@@ -38,8 +35,7 @@ class result_slot {
         if (holds_ == holds::exception) std::destroy_at(&exception_);
     }
 
-    template <class... Args>
-    void set_value(Args&&... args) {
+    template <class... Args> void set_value(Args&&... args) {
         if constexpr (std::is_reference_v<T>)
             ::new (static_cast<void*>(&value_)) stored(std::addressof(args)...);
         else
@@ -60,7 +56,8 @@ class result_slot {
 
     /// Moves the value out, or rethrows.
     T take() {
-        if (holds_ != holds::value) [[unlikely]] rethrow();
+        if (holds_ != holds::value) [[unlikely]]
+            rethrow();
         if constexpr (std::is_reference_v<T>)
             return static_cast<T>(*value_);
         else if constexpr (!std::is_void_v<T>)

@@ -13,8 +13,7 @@
 namespace pitsaw::inline v0 {
 
 /// The boundary between a chain and the thread that waits for it.
-template <class A>
-class sync_wait_boundary : boundary {
+template <class A> class sync_wait_boundary : boundary {
     using value_type = child_value<A>;
     // A task's frame goes here, on its worker's thread and while that is current; a leaf stays where it is.
     using held = std::conditional_t<is_task<A>, A, A&>;
@@ -60,18 +59,16 @@ class sync_wait_boundary : boundary {
 /// auto end = ps::sync_wait(rt, work());
 /// if (end.has_value()) use(end.value());
 /// ```
-/// Lifetime: `work` and what it refers to need only live until this returns. Threads: any that runs no worker;
-/// called by a task it is a checked error. Errors: std::bad_alloc; what `work` throws is in the outcome.
-/// Stopping: a boundary: `runtime::request_stop` reaches `work`, and the outcome says so.
-template <awaitable A>
-[[nodiscard]] auto sync_wait(runtime& on, A&& work) {
+/// Lifetime: `work` and what it refers to need only live until this returns. Threads: any that runs no
+/// worker; called by a task it is a checked error. Errors: std::bad_alloc; what `work` throws is in the
+/// outcome. Stopping: a boundary: `runtime::request_stop` reaches `work`, and the outcome says so.
+template <awaitable A> [[nodiscard]] auto sync_wait(runtime& on, A&& work) {
     sync_wait_boundary<std::remove_cvref_t<A>> edge(on, work);
     return edge.wait();
 }
 
 /// The same on a runtime of its own, which nobody else can wake: a deadlock is a checked error.
-template <awaitable A>
-[[nodiscard]] auto sync_wait(A&& work) {
+template <awaitable A> [[nodiscard]] auto sync_wait(A&& work) {
     runtime_options options;
     options.is_closed_world = true;
     runtime own(std::move(options));
@@ -84,14 +81,13 @@ void print_failure(std::error_code failure) noexcept;
 
 /// Runs `work` as a program's main task: what `main` returns.
 ///
-/// 0 for a value, an `io_result` without error, or a stop; an int is itself; 1 for an error or exception, which
-/// is printed.
+/// 0 for a value, an `io_result` without error, or a stop; an int is itself; 1 for an error or exception,
+/// which is printed.
 ///
 /// ```cpp
 /// int main() { return ps::run(serve()); }
 /// ```
-template <awaitable A>
-[[nodiscard]] int run(A&& work) {
+template <awaitable A> [[nodiscard]] int run(A&& work) {
     auto end = sync_wait(std::move(work));
     if (end.is_stopped()) return 0;
     if (end.has_exception()) {

@@ -13,8 +13,7 @@
 
 namespace pitsaw::inline v0 {
 
-template <class T>
-class task_promise;
+template <class T> class task_promise;
 
 /// The destruction of a frame that a stop left suspended, as `this_task::is_unwinding` sees it.
 [[gnu::cold, gnu::noinline]] void begin_unwinding() noexcept;
@@ -28,13 +27,12 @@ class task_promise;
 /// ```
 /// Lifetime: owns its coroutine frame; what it refers to must live until it has ended, which awaiting it in
 /// place gives by itself. Never awaited, it never ran. Threads: it runs on the worker of its environment; an
-/// unstarted one may be handed to another thread.
-/// Errors: what the body throws is rethrown where it is awaited; `co_await or_return(x)` passes an error value
-/// on. Awaiting an lvalue does not compile, awaiting twice is a checked error. std::bad_alloc where the frame is
-/// made. Stopping: as a stopped leaf's parent, it is never resumed; its locals are destroyed, innermost frame
-/// first. T may be a reference; it must not be over-aligned.
-template <class T = void>
-class [[nodiscard]] task {
+/// unstarted one may be handed to another thread. Errors: what the body throws is rethrown where it is
+/// awaited; `co_await or_return(x)` passes an error value on. Awaiting an lvalue does not compile, awaiting
+/// twice is a checked error. std::bad_alloc where the frame is made. Stopping: as a stopped leaf's parent, it
+/// is never resumed; its locals are destroyed, innermost frame first. T may be a reference; it must not be
+/// over-aligned.
+template <class T = void> class [[nodiscard]] task {
   public:
     using promise_type = task_promise<T>;
     using value_type = T;
@@ -46,8 +44,8 @@ class [[nodiscard]] task {
         return *this;
     }
 
-    // The task destroys, the awaiter only copies the handle: the shape in which Clang elides the frame. Always
-    // inlined, since a call on a cold path would let the handle escape, and nothing would be elided.
+    // The task destroys, the awaiter only copies the handle: the shape in which Clang elides the frame.
+    // Always inlined, since a call on a cold path would let the handle escape, and nothing would be elided.
     [[gnu::always_inline]] ~task() {
         if (!frame_) return;
         if (frame_.promise().is_suspended_midway()) [[unlikely]] {
@@ -68,7 +66,8 @@ class [[nodiscard]] task {
         [[nodiscard]] bool await_ready() const noexcept { return false; }
 
         template <environment_promise Promise>
-        [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> parent) const noexcept {
+        [[nodiscard]] std::coroutine_handle<>
+        await_suspend(std::coroutine_handle<Promise> parent) const noexcept {
             auto& promise = child_.promise();
             promise.join_chain(parent.promise());
             return transfer(promise);
@@ -85,7 +84,8 @@ class [[nodiscard]] task {
     /// The frame, which must exist and not have been started: for combinators, which start it in a scope.
     [[nodiscard]] std::coroutine_handle<promise_type> startable() const noexcept {
         check(static_cast<bool>(frame_), "an empty or moved-from task was awaited");
-        check(!frame_.promise().is_started(), "a task was awaited twice: it runs once, keep its result instead");
+        check(!frame_.promise().is_started(),
+              "a task was awaited twice: it runs once, keep its result instead");
         return frame_;
     }
 
@@ -97,8 +97,7 @@ class [[nodiscard]] task {
 };
 
 /// What `task<T>` and `task<void>` share of `co_return`.
-template <class T>
-struct task_result {
+template <class T> struct task_result {
     result_slot<T> result;
 
     template <class U = T>
@@ -108,15 +107,13 @@ struct task_result {
     }
 };
 
-template <>
-struct task_result<void> {
+template <> struct task_result<void> {
     result_slot<void> result;
 
     void return_void() noexcept { result.set_value(); }
 };
 
-template <class T>
-class task_promise : public promise_header, public task_result<T>, public recycled_frame {
+template <class T> class task_promise : public promise_header, public task_result<T>, public recycled_frame {
   public:
     using result_type = T;
 
@@ -140,7 +137,9 @@ class task_promise : public promise_header, public task_result<T>, public recycl
     void unhandled_exception() noexcept { this->result.set_exception(std::current_exception()); }
 
     /// Started, not ended: what a stop leaves behind.
-    [[nodiscard]] bool is_suspended_midway() const noexcept { return this->result.is_empty() && is_started(); }
+    [[nodiscard]] bool is_suspended_midway() const noexcept {
+        return this->result.is_empty() && is_started();
+    }
 
     template <class Awaitable>
     [[nodiscard]] auto await_transform(Awaitable&& awaitable,

@@ -15,7 +15,8 @@ class [[nodiscard]] yield_awaiter {
     yield_awaiter() = default;
 
     [[nodiscard]] std::coroutine_handle<> start(promise_header& header) noexcept {
-        if (header.env->stop.stop_requested()) [[unlikely]] return header.stop_here();
+        if (header.env->stop.stop_requested()) [[unlikely]]
+            return header.stop_here();
         auto& worker = *header.env->executor;
         worker.ready.push(header);
         worker.note_suspension(header);
@@ -51,18 +52,19 @@ namespace this_task {
 /// ```
 inline yield_awaiter yield() noexcept { return {}; }
 
-/// The environment of the awaiting task. The reference is valid while the task runs; never stops.
+/// The environment of the awaiting task; never stops. The reference is valid while the task runs, not in
+/// destructors of its locals, which a stop may run when the scope that owns the environment has gone.
 inline get_environment_awaiter get_environment() noexcept { return {}; }
 
 /// The time of the running task's worker. Outside a task it is a checked error.
 [[nodiscard]] time_point now() noexcept;
 
-/// Whether this thread is destroying frames that a stop left suspended: the stop's `uncaught_exceptions() > 0`,
-/// for guards that commit unless something went wrong.
+/// Whether this thread is destroying frames that a stop left suspended: the stop's `uncaught_exceptions() >
+/// 0`, for guards that commit unless something went wrong.
 [[nodiscard]] bool is_unwinding() noexcept;
 
-/// The async stack of the running task, innermost first: where each coroutine stands in its await. Empty outside
-/// a task.
+/// The async stack of the running task, innermost first: where each coroutine stands in its await. Empty
+/// outside a task.
 [[nodiscard]] std::vector<std::source_location> async_stack();
 
 } // namespace this_task

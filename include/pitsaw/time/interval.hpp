@@ -22,14 +22,14 @@ enum class missed_ticks : std::uint8_t {
 /// ps::interval every(1s, ps::missed_ticks::skip);
 /// for (;;) { auto at = co_await every.tick(); report(at); }
 /// ```
-/// Lifetime: it must outlive the tick that is awaited; one at a time. Threads: the worker of the task that awaits;
-/// there is no reset, so nothing for another thread to race with. Errors: a
-/// period of zero or less is a checked error. Stopping: a leaf; no tick is lost by it, the next await waits for
-/// the same one.
+/// Lifetime: it must outlive the tick that is awaited; one at a time. Threads: the worker of the task that
+/// awaits; there is no reset, so nothing for another thread to race with. Errors: a period of zero or less is
+/// a checked error. Stopping: a leaf; no tick is lost by it, the next await waits for the same one.
 class interval {
   public:
     template <class Rep, class Period>
-    explicit interval(std::chrono::duration<Rep, Period> const period, missed_ticks const policy = missed_ticks::burst)
+    explicit interval(std::chrono::duration<Rep, Period> const period,
+                      missed_ticks const policy = missed_ticks::burst)
         : period_(to_duration(period)), policy_(policy) {
         check(period_ > duration::zero(), "interval: the period must be longer than nothing");
     }

@@ -35,14 +35,14 @@ class [[nodiscard]] sleep_awaiter : waiter, timer_node {
     promise_header* header_ = nullptr;
 };
 
-/// Waits for `span`, counted from the await (not from a time the loop remembers), never less. Zero and negative
-/// spans are over at once; a span beyond the clock's range never ends but by a stop.
+/// Waits for `span`, counted from the await (not from a time the loop remembers), never less. Zero and
+/// negative spans are over at once; a span beyond the clock's range never ends but by a stop.
 ///
 /// ```cpp
 /// co_await ps::sleep(200ms);
 /// ```
-/// Threads: the task's worker, by type: it cannot be moved, and no handle lets another thread re-arm it. Errors:
-/// none. Stopping: a leaf; the timer is withdrawn at once. No allocation.
+/// Threads: the task's worker, by type: it cannot be moved, and no handle lets another thread re-arm it.
+/// Errors: none. Stopping: a leaf; the timer is withdrawn at once. No allocation.
 template <class Rep, class Period>
 [[nodiscard]] sleep_awaiter sleep(std::chrono::duration<Rep, Period> const span) noexcept {
     return sleep_awaiter(std::max(to_duration(span), duration::min() + duration(1)));

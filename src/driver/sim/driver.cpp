@@ -195,12 +195,11 @@ void sim_driver::wait_for_wake() noexcept {
     if (!is_stuck()) return;
     check(!options_.deadlock_is_error,
           "deadlock: a worker waits for ever, and nothing in its world will happen");
-    woken_.wait(0, std::memory_order_relaxed); // relaxed: poll's exchange acquires
+    woken_.wait(0, std::memory_order_relaxed); // relaxed: turn()'s exchange acquires
 }
 
 void sim_driver::wake() noexcept {
-    // release: pairs with the acquire in poll(). An exchange continues the release sequence of an earlier
-    // wake.
+    // release: pairs with the acquire in turn(). An exchange continues an earlier wake's release sequence.
     if (woken_.exchange(1, std::memory_order_release) == 0) woken_.notify_one();
 }
 

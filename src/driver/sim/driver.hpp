@@ -34,11 +34,12 @@ struct sim_statistics {
 /// auto const [left, right] = driver.make_stream_pair();
 /// ```
 /// Time passes only in `poll`, which jumps to what happens next, and in `advance`. The same options and the
-/// same calls give the same events. It checks the loan (law 2) and the thread (law 11) of everything in
-/// flight. How an operation goes: submitted -> waiting (behind others of its direction) -> scheduled (takes
-/// place at a time drawn) -> blocked (the socket is not ready) and scheduled again -> ended (result fixed,
-/// event due at a time drawn). Lifetime, Threads, Errors: those of `driver`. It allocates; out of memory ends
-/// the process.
+/// same calls give the same events. It checks the loan (law 2) and the thread (law 11) of all in flight.
+///
+/// How an operation goes: submitted -> waiting (behind others of its direction) -> scheduled (takes place at
+/// a time drawn) -> blocked (the socket is not ready) and scheduled again -> ended (result fixed, event due
+/// at a time drawn).
+/// Lifetime, Threads, Errors: those of `driver`. It allocates; out of memory ends the process.
 class sim_driver final : public driver {
   public:
     explicit sim_driver(sim_driver_options options = {}, sim_observer* observer = nullptr);

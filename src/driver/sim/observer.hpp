@@ -10,8 +10,8 @@ namespace pitsaw::inline v0 {
 ///
 /// A harness that asks for a stop while an operation is in flight makes the stop win with `cancel_takes` zero
 /// and the completion with a longer time. Both in the same turn need no help: cancel between `poll` and
-/// `on_event`. Lifetime: outlives the driver. Threads: the driver's worker. It is no user code: law 5 is
-/// about users.
+/// `on_event`.
+/// Lifetime: outlives the driver. Threads: the driver's worker. It is no user code: law 5 is about users.
 class sim_observer {
   public:
     virtual ~sim_observer() = default;

@@ -69,7 +69,8 @@ TEST(remote_ask, only_the_first_of_many_sends) {
     EXPECT_FALSE(scope.ask.begin());
 }
 
-// The model under real threads: the scope goes exactly once, by whoever comes second.
+// The model under real threads: the scope goes exactly once, by whoever comes second, and nobody touches it
+// then.
 struct owned_scope {
     remote_ask ask{arrived, this};
     int& ended;

@@ -32,7 +32,8 @@ struct simulated : ps::sim_observer {
         driver->discard(ends.first);
         driver->discard(ends.second);
         std::array<ps::event, 8> out;
-        while (driver->drain(out, ps::never).remaining != 0) {}
+        while (driver->drain(out, ps::never).remaining != 0) {
+        }
     }
     std::optional<ps::duration> cancel_takes(ps::operation const&) noexcept override { return cancel_time; }
 
@@ -87,7 +88,8 @@ TEST(await_operation, delivers_what_completed_in_spite_of_the_cancel) { // CA3
     EXPECT_EQ(std::get<0>(end.value().value()), 5u);
 }
 
-TEST(await_operation, the_frame_outlives_a_cancel_that_takes_long) { // the loan: the simulator checks the buffer
+TEST(await_operation,
+     the_frame_outlives_a_cancel_that_takes_long) { // the loan: the simulator checks the buffer
     simulated s;
     s.cancel_time = 10s;
     auto const before = s.driver->now();

@@ -8,8 +8,8 @@
 #include <array>
 #include <string_view>
 
-/// The examples of driver.hpp, operation.hpp and descriptor.hpp as they stand there, on a simulated driver. The laws
-/// are tested in tests/driver.
+/// The examples of driver.hpp, operation.hpp and descriptor.hpp as they stand there, on a simulated driver.
+/// The laws are tested in tests/driver.
 namespace pitsaw {
 namespace {
 

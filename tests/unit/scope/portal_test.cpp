@@ -256,15 +256,7 @@ TEST(portal_death, call_on_a_worker_and_use_after_close_are_checked_errors) {
     EXPECT_DEATH((void)ps::sync_wait(run(uses)), "a closed portal was used");
 }
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
 constexpr int rounds = 5'000;
-#else
-constexpr int rounds = 20'000;
-#endif
-#else
-constexpr int rounds = 20'000;
-#endif
 
 // LW1: each call blocks the thread until the worker has answered, and the worker sleeps in between.
 TEST(portal, ping_pong_between_a_thread_and_the_worker_never_stalls) {
@@ -310,7 +302,7 @@ TEST(portal, what_several_threads_spawn_all_runs) {
 TEST(portal, a_shutdown_at_any_moment_ends_while_threads_spawn_and_call) {
     watchdog const guard;
     std::minstd_rand random(1);
-    for (int round = 0; round < rounds / 20; ++round) {
+    for (int round = 0; round < rounds / 10; ++round) {
         std::vector<std::jthread> threads; // joined after the runtime is gone
         observed_runtime world;
         auto child = []() -> ps::task<> {

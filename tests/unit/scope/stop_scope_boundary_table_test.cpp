@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
-// The table of docs/guide/stopping.md is the list of these tests: a row without a runner fails, and so does a runner
-// without a row.
+// The table of docs/guide/stopping.md is the list of these tests: a row without a runner fails, and so does a
+// runner without a row.
 
 namespace ps = pitsaw;
 using namespace std::chrono_literals;

@@ -79,57 +79,79 @@ ps::task<> send_all(ps::descriptor to, std::size_t count) {
 constexpr subject subjects[] = {
     {"sleep", [](ps::sim::world&) -> ps::task<> { co_await three_sleeps(); }},
     {"sleep_until", [](ps::sim::world& w) -> ps::task<> { co_await ps::sleep_until(w.now() + 1ms); }},
-    {"interval", [](ps::sim::world&) -> ps::task<> {
+    {"interval",
+     [](ps::sim::world&) -> ps::task<> {
          ps::interval every(1ms);
          for (int i = 0; i < 3; ++i) (void)co_await every.tick();
      }},
-    {"yield", [](ps::sim::world&) -> ps::task<> {
+    {"yield",
+     [](ps::sim::world&) -> ps::task<> {
          for (int i = 0; i < 3; ++i) co_await ps::this_task::yield();
      }},
-    {"when_all", [](ps::sim::world&) -> ps::task<> { (void)co_await ps::when_all(soon(1), three_sleeps(), ps::sleep(2ms)); }},
-    {"when_any", [](ps::sim::world&) -> ps::task<> { (void)co_await ps::when_any(soon(1), three_sleeps(), ps::sleep(2ms)); }},
-    {"with_timeout", [](ps::sim::world&) -> ps::task<> {
+    {"when_all",
+     [](ps::sim::world&) -> ps::task<> {
+         (void)co_await ps::when_all(soon(1), three_sleeps(), ps::sleep(2ms));
+     }},
+    {"when_any",
+     [](ps::sim::world&) -> ps::task<> {
+         (void)co_await ps::when_any(soon(1), three_sleeps(), ps::sleep(2ms));
+     }},
+    {"with_timeout",
+     [](ps::sim::world&) -> ps::task<> {
          (void)co_await ps::with_timeout(2ms, three_sleeps());
          (void)co_await ps::with_timeout(9ms, soon(1));
      }},
-    {"with_deadline", [](ps::sim::world& w) -> ps::task<> { (void)co_await ps::with_deadline(w.now() + 2ms, three_sleeps()); }},
-    {"with", [](ps::sim::world&) -> ps::task<> {
+    {"with_deadline",
+     [](ps::sim::world& w) -> ps::task<> {
+         (void)co_await ps::with_deadline(w.now() + 2ms, three_sleeps());
+     }},
+    {"with",
+     [](ps::sim::world&) -> ps::task<> {
          link owned;
          co_await ps::with(std::move(owned), [](link&) -> ps::task<> { co_await three_sleeps(); });
      }},
     {"shield", [](ps::sim::world&) -> ps::task<> { co_await ps::shield(three_sleeps()); }},
-    {"with_executor", [](ps::sim::world& w) -> ps::task<> {
+    {"with_executor",
+     [](ps::sim::world& w) -> ps::task<> {
          co_await ps::with_executor(w.get_runtime().get_executor(), three_sleeps());
      }},
-    {"task_group", [](ps::sim::world&) -> ps::task<> {
+    {"task_group",
+     [](ps::sim::world&) -> ps::task<> {
          ps::task_group_options bounded;
          bounded.children_max = 2;
          co_await ps::task_group::run(bounded, spawn_five);
      }},
-    {"as_outcome", [](ps::sim::world&) -> ps::task<> {
+    {"as_outcome",
+     [](ps::sim::world&) -> ps::task<> {
          (void)co_await ps::as_outcome(three_sleeps());
          (void)co_await ps::as_outcome(ps::sleep(1ms));
          co_await ps::sleep(1ms); // as_outcome swallows the stop: here it takes effect
      }},
     {"or_return", [](ps::sim::world&) -> ps::task<> { (void)co_await ps::or_return(soon(1)); }},
-    {"at_exit", [](ps::sim::world&) -> ps::task<> {
+    {"at_exit",
+     [](ps::sim::world&) -> ps::task<> {
          auto owned = std::make_unique<int>(1);
          co_await ps::at_exit(clean_up, std::move(owned));
          co_await three_sleeps();
      }},
-    {"async_generator", [](ps::sim::world&) -> ps::task<> {
+    {"async_generator",
+     [](ps::sim::world&) -> ps::task<> {
          auto numbers = count_to(3);
          while (auto number = co_await numbers.next()) co_await ps::sleep(1ms);
      }},
-    {"operation", [](ps::sim::world&) -> ps::task<> {
+    {"operation",
+     [](ps::sim::world&) -> ps::task<> {
          for (int i = 0; i < 3; ++i) (void)co_await nop();
      }},
-    {"stream", [](ps::sim::world& w) -> ps::task<> {
+    {"stream",
+     [](ps::sim::world& w) -> ps::task<> {
          auto const ends = w.make_stream_pair();
          (void)co_await ps::when_all(receive_all(ends.first, 40), send_all(ends.second, 40));
      }},
-    {"nested", [](ps::sim::world&) -> ps::task<> {
-         (void)co_await ps::when_any(ps::with_timeout(2ms, ps::when_all(three_sleeps(), soon(2))), ps::shield(soon(3)),
+    {"nested",
+     [](ps::sim::world&) -> ps::task<> {
+         (void)co_await ps::when_any(ps::with_timeout(2ms, ps::when_all(three_sleeps(), soon(2))),
+                                     ps::shield(soon(3)),
                                      ps::as_outcome(ps::when_any(ps::sleep(1ms), three_sleeps())));
          co_await ps::sleep(1ms);
      }},
@@ -162,10 +184,12 @@ TEST(check_stop, bytes_received_and_bytes_left_are_the_bytes_sent) {
     auto const body = [&book](ps::sim::world& w) -> ps::task<> {
         book = {};
         auto const ends = w.make_stream_pair();
-        co_await ps::at_exit([](ps::sim::world* in, ps::descriptor end, books* b) -> ps::task<> {
-            b->readable = in->readable_bytes(end);
-            co_return;
-        }, &w, ends.first, &book);
+        co_await ps::at_exit(
+            [](ps::sim::world* in, ps::descriptor end, books* b) -> ps::task<> {
+                b->readable = in->readable_bytes(end);
+                co_return;
+            },
+            &w, ends.first, &book);
         auto const receive = [](books& b, ps::descriptor from) -> ps::task<> {
             std::array<std::byte, 3> buffer{};
             while (b.received < 20) {
@@ -238,7 +262,8 @@ class deaf_leaf : ps::waiter, ps::timer_node {
               auto& leaf = static_cast<deaf_leaf&>(self);
               if (leaf.loses_) leaf.header_->env->executor->timers.disarm(leaf); // and never resumes anybody
           }),
-          timer_node([](ps::timer_node& self) noexcept { static_cast<deaf_leaf&>(self).header_->complete_here(); }),
+          timer_node(
+              [](ps::timer_node& self) noexcept { static_cast<deaf_leaf&>(self).header_->complete_here(); }),
           loses_(loses_its_result) {}
     std::coroutine_handle<> start(ps::promise_header& header) noexcept {
         if (header.env->stop.stop_requested()) return header.stop_here();
@@ -257,7 +282,8 @@ class deaf_leaf : ps::waiter, ps::timer_node {
 
 TEST(check_stop_death_test, names_the_suspension_from_which_a_run_never_ends) {
     auto const body = []() -> ps::task<> { co_await deaf_leaf(true); };
-    EXPECT_DEATH((void)ps::sim::check_stop(body), "suspension 1 .stop wins. at .*check_stop_test.*never ends");
+    EXPECT_DEATH((void)ps::sim::check_stop(body),
+                 "suspension 1 .stop wins. at .*check_stop_test.*never ends");
 }
 
 TEST(check_stop_death_test, names_the_suspension_from_which_a_run_goes_on_without_an_end) {

@@ -76,7 +76,7 @@ task<int> value_on(std::thread::id worker) {
     co_await this_task::yield();
     co_return 5;
 }
-eager_foreign_coroutine await_value(served_runtime& on, finish_line& line, int& result) {
+foreign_coroutine await_value(served_runtime& on, finish_line& line, int& result) {
     EXPECT_NE(std::this_thread::get_id(), on.worker());
     EXPECT_EQ(current_executor(), nullptr);
     result = co_await in(on.env(), value_on(on.worker()));
@@ -93,7 +93,7 @@ TEST(in, runs_ours_on_its_worker_and_goes_on_there) {
     EXPECT_EQ(result, 5);
 }
 
-eager_foreign_coroutine await_leaves(served_runtime& on, finish_line& line, bool& timed_out) {
+foreign_coroutine await_leaves(served_runtime& on, finish_line& line, bool& timed_out) {
     co_await in(on.env(), sleep(1ms));
     co_await in(on.env(), this_task::yield()); // from the worker itself now
     auto const end = co_await in(on.env(), with_timeout(1ms, sleep(1h)));
@@ -119,7 +119,7 @@ task<io_result<int>> fails() {
     co_await this_task::yield();
     co_return std::unexpected(std::make_error_code(std::errc::io_error));
 }
-eager_foreign_coroutine await_failures(served_runtime& on, finish_line& line, std::string& seen) {
+foreign_coroutine await_failures(served_runtime& on, finish_line& line, std::string& seen) {
     try {
         (void)co_await in(on.env(), throws());
     } catch (std::runtime_error const& error) {
@@ -147,7 +147,7 @@ task<io_result<int>> sleep_for_a_result() {
     co_await sleep(10000h);
     co_return 1;
 }
-eager_foreign_coroutine await_until_stopped(environment env, finish_line& line, lifetime_log& log) {
+foreign_coroutine await_until_stopped(environment env, finish_line& line, lifetime_log& log) {
     try {
         co_await in(env, sleep_with(log));
     } catch (std::system_error const& error) {
@@ -161,8 +161,7 @@ task<> stop_after(inplace_stop_source& source, duration span) {
     co_await sleep(span);
     source.request_stop();
 }
-eager_foreign_coroutine stop_from_the_worker(served_runtime& on, inplace_stop_source& source,
-                                             finish_line& line) {
+foreign_coroutine stop_from_the_worker(served_runtime& on, inplace_stop_source& source, finish_line& line) {
     co_await in(on.env(), stop_after(source, 1ms));
     line.pass();
 }
@@ -185,8 +184,8 @@ TEST(in, a_stop_becomes_operation_canceled) {
     }
 }
 
-eager_foreign_coroutine await_once(environment env, finish_line& line, std::atomic<int>& values,
-                                   std::atomic<int>& stops, task<io_result<int>> (*work)()) {
+foreign_coroutine await_once(environment env, finish_line& line, std::atomic<int>& values,
+                             std::atomic<int>& stops, task<io_result<int>> (*work)()) {
     auto const result = co_await in(env, work());
     result.has_value() ? ++values : ++stops;
     line.pass(); // then it frees itself, on the worker
@@ -197,7 +196,8 @@ task<io_result<int>> one_yield() {
 }
 task<io_result<int>> ready() { co_return 1; }
 
-// Resumed and destroyed on the worker while this thread is still in its await_suspend.
+// CL7: a foreign coroutine is resumed and destroyed on the worker while this thread is still in its
+// await_suspend.
 TEST(in, the_awaiting_coroutine_may_end_on_the_worker_before_its_suspension_returns) { // CL7
     constexpr int rounds = 100'000;
     served_runtime on;
@@ -231,8 +231,8 @@ TEST(in, a_stop_that_races_with_the_end_gives_one_of_the_two) {
     EXPECT_GE(stops, rounds / 2);
 }
 
-eager_foreign_coroutine hop_between_threads(served_runtime& on, resuming_thread& other, finish_line& line,
-                                            int& wrong) {
+foreign_coroutine hop_between_threads(served_runtime& on, resuming_thread& other, finish_line& line,
+                                      int& wrong) {
     for (int i = 0; i < 1000; ++i) {
         auto const there = co_await other.resume_me();
         if (std::this_thread::get_id() != there || current_executor() != nullptr) ++wrong;

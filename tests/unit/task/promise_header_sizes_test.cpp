@@ -63,11 +63,11 @@ constexpr size_row sizes[] = {
     {"shield<task<int>>", sizeof(shield_awaiter<task<int>>), 80},
     {"with_executor<task<int>>", sizeof(with_executor(executor_ref(), std::declval<task<int>>())), 96},
     {"with_timeout<task<int>>", sizeof(with_deadline_awaiter<task<int>>), 168},
-    {"when_all of two task<int>", sizeof(when_all_awaiter<task<int>, task<int>>), 224},
-    {"when_any of two task<int>", sizeof(when_any_awaiter<task<int>, task<int>>), 224},
-    {"when_any of a task<int> and a sleep", sizeof(when_any_awaiter<task<int>, sleep_awaiter>), 304},
-    {"task_group", sizeof(task_group), 240},
-    {"run_group", sizeof(run_group_awaiter<nothing_body>), 296},
+    {"when_all of two task<int>", sizeof(when_all_awaiter<task<int>, task<int>>), 208},
+    {"when_any of two task<int>", sizeof(when_any_awaiter<task<int>, task<int>>), 208},
+    {"when_any of a task<int> and a sleep", sizeof(when_any_awaiter<task<int>, sleep_awaiter>), 288},
+    {"task_group", sizeof(task_group), 248},
+    {"run_group", sizeof(run_group_awaiter<nothing_body>), 304},
     {"child of a group", sizeof(group_node<int>), 72},
 };
 

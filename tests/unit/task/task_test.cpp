@@ -197,7 +197,8 @@ task<int> pass_temporaries(int& alive) {
 
 TEST(
     task,
-    temporaries_beside_a_co_await_are_destroyed_once) { // CL5, as STYLE.md has it for GCC 12
+    // CL5, in the form that STYLE.md prescribes for GCC 12
+    temporaries_beside_a_co_await_are_destroyed_once) {
     int alive = 0;
     EXPECT_EQ(sync_wait(pass_temporaries(alive)).value(), 101);
     EXPECT_EQ(alive, 0);

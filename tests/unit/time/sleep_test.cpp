@@ -16,8 +16,8 @@ using namespace ps::testing;
 
 namespace {
 
-// TM5: a wait is bound to the worker of the task that awaits it, by type: it can be neither moved away nor re-armed
-// from another thread, for it has no handle at all.
+// TM5: a wait is bound to the worker of the task that awaits it, by type: it can be neither moved away nor
+// re-armed from another thread, for it has no handle at all.
 static_assert(!std::is_move_constructible_v<ps::sleep_awaiter> &&
               !std::is_copy_constructible_v<ps::sleep_awaiter>);
 static_assert(!std::is_move_assignable_v<ps::sleep_awaiter>);
@@ -157,7 +157,7 @@ TEST(sleep, a_stop_withdraws_its_timer_at_once) {
     EXPECT_EQ(world.elapsed(), 5ms);
 }
 
-// TM7: at the edge of its deadline a wait either ends or was stopped, never both, and the next one is its own.
+// TM7: at the edge of its deadline a wait ends or was stopped, never both, and the next one is its own.
 TEST(sleep, stopped_and_begun_again_at_its_deadline_ends_once_each_time) {
     observed_runtime world;
     int ended = 0, stopped = 0;
