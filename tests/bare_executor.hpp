@@ -32,10 +32,13 @@ class bare_executor final : public executor {
 
     [[nodiscard]] int wakes() const { return wakes_; }
 
+    int watched_suspended = 0;
+    int watched_completed = 0;
+
   private:
     void wake() noexcept override { ++wakes_; }
-    void on_watched_suspended(continuation&) noexcept override {}
-    void on_watched_completed(continuation&) noexcept override {}
+    void on_watched_suspended(continuation&) noexcept override { ++watched_suspended; }
+    void on_watched_completed(continuation&) noexcept override { ++watched_completed; }
 
     std::atomic<int> wakes_ = 0;
 };

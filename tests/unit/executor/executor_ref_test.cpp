@@ -100,11 +100,19 @@ TEST(executor, outlives_a_thread_that_still_posts_to_it) {
     poster.join();
 }
 
-TEST(executor, notes_suspensions_and_calls_the_watched_one) {
+TEST(executor, tells_of_the_suspension_and_of_the_leaf_that_are_watched) {
     bare_executor mine;
     continuation leaf;
-    for (int i = 0; i < 3; ++i) mine.note_suspension(leaf);
-    EXPECT_EQ(mine.suspensions, 3u);
+    continuation other;
+    mine.watched = 3;
+    for (int i = 0; i < 5; ++i) mine.note_suspension(leaf);
+    EXPECT_EQ(mine.suspensions, 5u);
+    EXPECT_EQ(mine.watched_suspended, 1);
+    mine.watched_leaf = &leaf;
+    mine.note_completion(other);
+    EXPECT_EQ(mine.watched_completed, 0);
+    mine.note_completion(leaf);
+    EXPECT_EQ(mine.watched_completed, 1);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include <pitsaw/task/task.hpp>
 
+#include <pitsaw/scope/when_all.hpp>
 #include <pitsaw/scope/with_deadline.hpp>
 #include <pitsaw/task/as_outcome.hpp>
 #include <pitsaw/task/at_exit.hpp>
@@ -14,9 +15,9 @@
 #include <gtest/gtest.h>
 
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace {
 
@@ -180,28 +181,23 @@ task<int> complete_at(duration when) {
     co_return 5;
 }
 
+task<int> arm_a_stop(runtime& rt, std::optional<stop_timer>& stop, duration when) {
+    co_await this_task::yield();
+    stop.emplace(rt, when, stop_reason::requested);
+    co_return 1;
+}
+task<int> complete_and_be_stopped_in_one_turn(runtime& rt, std::optional<stop_timer>& stop) {
+    auto const both = co_await when_all(complete_at(10ms), arm_a_stop(rt, stop, 10ms));
+    co_return std::get<0>(both) + std::get<1>(both);
+}
+
 TEST(stop, a_leaf_that_completed_delivers_its_result) {
-    // Both timers are due in one turn; the sleep was armed after the stop, so the stop comes first, and still
-    // a sleep that fired before it is delivered.
+    // Equal deadlines fire in one turn as they were armed: the sleep has completed when the stop comes, and its
+    // coroutine is resumed after that.
     runtime rt = simulated_runtime();
-    auto& worker = *rt.get_executor();
-    struct late_stop : timer_node {
-        runtime& of;
-        explicit late_stop(runtime& rt)
-            : timer_node([](timer_node& self) noexcept { static_cast<late_stop&>(self).of.request_stop(); }),
-              of(rt) {}
-    } stop(rt);
-    struct arm_later {
-        static task<int> run(executor& on, timer_node& node) {
-            co_await this_task::yield();
-            node.deadline = saturating_add(on.now(), 10ms + 1ns);
-            on.timers.arm(node);
-            int const value = co_await complete_at(10ms);
-            co_return value;
-        }
-    };
-    EXPECT_EQ(sync_wait(rt, arm_later::run(worker, stop)).value(), 5);
-    worker.timers.disarm(stop);
+    std::optional<stop_timer> stop;
+    EXPECT_EQ(sync_wait(rt, complete_and_be_stopped_in_one_turn(rt, stop)).value(), 6);
+    EXPECT_TRUE(sync_wait(rt, complete_at(1ms)).is_stopped());
 }
 
 // ---- Depth
