@@ -115,7 +115,9 @@ TEST(tasks_guide, a_loop_reuses_the_frame_of_its_first_round) {
     auto const measured = ps::sync_wait(allocations_of_a_loop(100)).value();
     // Under AddressSanitizer each frame is the heap's own.
     bool const is_recycling = ps::sync_wait(allocations_of_a_loop(1)).value() == 0;
-    if (is_recycling) EXPECT_LE(measured, 1u);
+    if (is_recycling) {
+        EXPECT_LE(measured, 1u);
+    }
 }
 
 ps::task<> touch(int& count) {

@@ -56,7 +56,7 @@ class second_thread {
     std::thread thread_;
 };
 
-constexpr int rounds = 2'000;
+constexpr int rounds = 300;
 
 /// A leaf of a bridge's kind: it knows a stop through a callback, which completes it at once, on whichever
 /// thread.

@@ -191,7 +191,7 @@ TEST(with, a_failing_close_is_a_lost_error_and_the_ending_stays) {
     observed_runtime world;
     auto io_error = std::make_error_code(std::errc::io_error);
     auto work = [&](bool by_exception) -> ps::task<int> {
-        link_that_fails resource(std::unexpected(io_error), by_exception);
+        link_that_fails resource(std::unexpected<std::error_code>(io_error), by_exception);
         int const got =
             co_await ps::with(std::move(resource), [](link_that_fails&) -> ps::task<int> { co_return 4; });
         co_return got;

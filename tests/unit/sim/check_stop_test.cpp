@@ -167,7 +167,7 @@ TEST_P(every_awaitable, loses_nothing_when_stopped_at_any_suspension) {
 }
 
 INSTANTIATE_TEST_SUITE_P(subjects, every_awaitable, ::testing::ValuesIn(subjects),
-                         [](auto const& info) { return info.param.name; });
+                         [](auto const& instance) { return instance.param.name; });
 
 TEST(check_stop, counts_the_suspensions_of_the_undisturbed_run) {
     ps::sim::check_stop_options calm_only;

@@ -173,7 +173,9 @@ TEST(at_exit, what_a_cleanup_fails_with_goes_to_on_lost_error_and_changes_no_end
         runtime rt = simulated_runtime(lost.options());
         auto end = run_stopped(rt, 20ms, cleanups_that_fail(stops));
         EXPECT_EQ(end.is_stopped(), stops);
-        if (!stops) EXPECT_EQ(end.value(), 4);
+        if (!stops) {
+            EXPECT_EQ(end.value(), 4);
+        }
         EXPECT_EQ(lost.texts, std::vector<std::string>{"cleanup"});
         ASSERT_EQ(lost.codes.size(), 1u);
         EXPECT_EQ(lost.codes[0], std::errc::broken_pipe);

@@ -52,7 +52,9 @@ TEST(frame_memory, takes_again_what_has_the_same_size_class) {
         void* const first = allocate_frame(97);
         free_frame(first, 97);
         void* const second = allocate_frame(128);
-        if (is_recycling) EXPECT_EQ(first, second);
+        if (is_recycling) {
+            EXPECT_EQ(first, second);
+        }
         std::memset(second, 0x5A, 128);
         free_frame(second, 128);
         void* const other_class = allocate_frame(129);
@@ -86,7 +88,9 @@ TEST(frame_memory, the_cache_has_a_bound) {
                 ASSERT_LE(frame_memory_statistics().cached_bytes, frame_cache_bytes_max);
             }
             EXPECT_EQ(frame_memory_statistics().live, 0);
-            if (is_recycling) EXPECT_GT(frame_memory_statistics().cached_bytes, frame_cache_bytes_max - 2048);
+            if (is_recycling) {
+                EXPECT_GT(frame_memory_statistics().cached_bytes, frame_cache_bytes_max - 2048);
+            }
         }
     });
 }
@@ -148,7 +152,9 @@ task<std::uint64_t> allocations_of_a_loop(int rounds) {
 
 TEST(frame_memory, a_loop_of_children_takes_nothing_from_the_heap_once_it_is_warm) {
     auto const allocations = sync_wait(allocations_of_a_loop(1000)).value();
-    if (is_recycling) EXPECT_EQ(allocations, 0u);
+    if (is_recycling) {
+        EXPECT_EQ(allocations, 0u);
+    }
 }
 
 } // namespace

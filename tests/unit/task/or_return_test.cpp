@@ -249,13 +249,20 @@ task<io_result<int>> chain(int level, int& destroyed, bool fails) {
     co_return value;
 }
 
+// Unoptimised frames of the native stack are larger: docs/design/0005 promises the depth from -O1 on.
+#if defined(__OPTIMIZE__)
+constexpr int chain_length = 20'000;
+#else
+constexpr int chain_length = 4'000;
+#endif
+
 TEST(or_return, passes_a_result_through_20000_frames) {
     int destroyed = 0;
-    EXPECT_EQ(sync_wait(chain(19'999, destroyed, false)).value().value(), 20'000);
-    EXPECT_EQ(destroyed, 20'000);
+    EXPECT_EQ(sync_wait(chain(chain_length - 1, destroyed, false)).value().value(), chain_length);
+    EXPECT_EQ(destroyed, chain_length);
     destroyed = 0;
-    EXPECT_EQ(sync_wait(chain(19'999, destroyed, true)).value().error(), timed_out);
-    EXPECT_EQ(destroyed, 20'000);
+    EXPECT_EQ(sync_wait(chain(chain_length - 1, destroyed, true)).value().error(), timed_out);
+    EXPECT_EQ(destroyed, chain_length);
 }
 
 } // namespace

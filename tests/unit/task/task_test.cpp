@@ -195,10 +195,9 @@ task<int> pass_temporaries(int& alive) {
     co_return static_cast<int>(length) + one;
 }
 
-TEST(
-    task,
-    // CL5, in the form that STYLE.md prescribes for GCC 12
-    temporaries_beside_a_co_await_are_destroyed_once) {
+TEST(task,
+     // CL5, in the form that STYLE.md prescribes for GCC 12
+     temporaries_beside_a_co_await_are_destroyed_once) {
     int alive = 0;
     EXPECT_EQ(sync_wait(pass_temporaries(alive)).value(), 101);
     EXPECT_EQ(alive, 0);
