@@ -46,6 +46,7 @@ template <class T> class result_slot {
     /// A `co_return` whose conversion or whose locals' destruction threw leaves the exception, not the value.
     void set_exception(std::exception_ptr what) noexcept {
         if (holds_ == holds::value) std::destroy_at(&value_);
+        if (holds_ == holds::exception) std::destroy_at(&exception_);
         ::new (static_cast<void*>(&exception_)) std::exception_ptr(std::move(what));
         holds_ = holds::exception;
     }
