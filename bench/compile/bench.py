@@ -17,7 +17,7 @@ def compiling(source):
 
 
 SUBJECTS = [
-    ("pitsaw", ["example"], compiling("first_look.cpp")),
+    ("pitsaw", ["example"], compiling("../../examples/01_first_look.cpp")),
     ("standard-headers", ["example"], compiling("standard_headers.cpp")),
     ("coroutine-header", ["example"], compiling("coroutine_header.cpp")),
 ]

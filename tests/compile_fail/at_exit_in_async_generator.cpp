@@ -3,12 +3,12 @@
 #include <pitsaw/task/at_exit.hpp>
 #include <pitsaw/task/task.hpp>
 
-pitsaw::task<> close() { co_return; }
+pitsaw::task<> say_goodbye() { co_return; }
 
 pitsaw::async_generator<int> numbers() {
     int const first = 1;
 #ifdef PITSAW_COMPILE_FAIL
-    co_await pitsaw::at_exit(close);
+    co_await pitsaw::at_exit(say_goodbye);
 #endif
     co_yield first;
 }

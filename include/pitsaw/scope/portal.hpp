@@ -3,11 +3,10 @@
 #include <pitsaw/scope/task_group.hpp>
 #include <pitsaw/task/as_outcome.hpp>
 
-#include <condition_variable>
+#include <atomic>
+#include <concepts>
 #include <exception>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -18,24 +17,24 @@ namespace pitsaw::inline v0 {
 /// Where `portal::call` waits: shared by the calling thread and the child, whichever is last.
 template <class T> class call_result {
   public:
-    /// The first counts.
+    /// On the worker. The first counts.
     void set(outcome<T> result) noexcept {
-        std::lock_guard const lock(mutex_);
         if (result_.has_value()) return;
         result_.emplace(std::move(result));
+        // Release, with the acquire in wait: the result.
+        is_there_.store(true, std::memory_order_release);
         is_there_.notify_one();
     }
 
+    /// On the calling thread.
     [[nodiscard]] outcome<T> wait() {
-        std::unique_lock lock(mutex_);
-        is_there_.wait(lock, [this] { return result_.has_value(); });
+        is_there_.wait(false, std::memory_order_acquire);
         return std::move(*result_);
     }
 
   private:
-    std::mutex mutex_;
-    std::condition_variable is_there_;
-    std::optional<outcome<T>> result_; ///< under the mutex
+    std::optional<outcome<T>> result_; ///< the worker's until is_there_, the caller's from then on
+    std::atomic<bool> is_there_ = false;
 };
 
 /// A message to a group's worker: a hand-made frame that runs there once and frees itself.
@@ -138,6 +137,7 @@ class portal {
             std::unique_ptr<call_message> const self(
                 static_cast<call_message*>(static_cast<portal_message*>(frame)));
             auto const result = self->result;
+            std::exception_ptr refusal;
             try {
                 std::apply(
                     [&](Args&... owned) {
@@ -146,8 +146,10 @@ class portal {
                     },
                     self->args);
             } catch (...) {
-                result->set(outcome<T>::failed(std::current_exception()));
+                refusal = std::current_exception();
             }
+            // Out of the handler, which would go on holding an exception that is the caller's from here on.
+            if (refusal != nullptr) result->set(outcome<T>::failed(std::move(refusal)));
         }
 
         task_group& group;

@@ -8,7 +8,6 @@
 #include <coroutine>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <system_error>
 #include <type_traits>
 #include <utility>

@@ -4,7 +4,6 @@
 
 #include <coroutine>
 #include <exception>
-#include <functional>
 #include <system_error>
 #include <type_traits>
 #include <utility>

@@ -56,7 +56,7 @@ template <class T> class [[nodiscard]] generator : public std::ranges::view_inte
 
         void return_void() const noexcept {}
         void unhandled_exception() { failure_ = std::current_exception(); }
-        void await_transform() = delete; // it is synchronous
+        template <class A> void await_transform(A&&) = delete; // it is synchronous
 
         void rethrow_failure() {
             if (failure_ != nullptr) [[unlikely]]

@@ -60,9 +60,10 @@ ps::task<int> observed(lifetime_log& log, std::string name, ps::duration after) 
 TEST(when_all, gives_a_tuple_of_what_the_branches_gave_in_their_order) {
     observed_runtime world;
     auto work = []() -> ps::task<std::string> {
-        auto [number, letter, nothing, pause, owned] = co_await ps::when_all(
+        auto values = co_await ps::when_all(
             gives(1, 20ms), []() -> ps::task<char> { co_return 'c'; }(), []() -> ps::task<> { co_return; }(),
             ps::sleep(5ms), []() -> ps::task<std::unique_ptr<int>> { co_return std::make_unique<int>(4); }());
+        auto& [number, letter, nothing, pause, owned] = values;
         static_assert(std::is_same_v<decltype(nothing), std::monostate>);
         static_assert(std::is_same_v<decltype(pause), std::monostate>);
         co_return std::to_string(number) + letter + std::to_string(*owned);
@@ -167,7 +168,8 @@ TEST(when_all, delivers_under_an_outer_stop_if_all_completed) {
         co_return value;
     };
     auto work = [&]() -> ps::task<int> {
-        auto [a, b] = co_await ps::when_all(deaf(1), deaf(2));
+        auto values = co_await ps::when_all(deaf(1), deaf(2));
+        auto& [a, b] = values;
         co_return a + b;
     };
     EXPECT_EQ(run_stopped(world.rt, 5ms, work()).value(), 3);
@@ -189,8 +191,9 @@ TEST(when_all, a_branch_that_stops_by_itself_stops_the_others) {
 TEST(when_all, as_outcome_around_a_branch_keeps_what_completed) {
     observed_runtime world;
     auto work = []() -> ps::task<std::string> {
-        auto [kept, stopped, failed] = co_await ps::when_all(
-            ps::as_outcome(gives(4, 1ms)), ps::as_outcome(gives(5, 1h)), ps::as_outcome(throws("boom", 1ms)));
+        auto values = co_await ps::when_all(ps::as_outcome(gives(4, 1ms)), ps::as_outcome(gives(5, 1h)),
+                                            ps::as_outcome(throws("boom", 1ms)));
+        auto& [kept, stopped, failed] = values;
         co_return std::to_string(kept.value()) + (stopped.is_stopped() ? " stopped " : " ? ") +
             text_of(failed.exception());
     };
@@ -200,9 +203,9 @@ TEST(when_all, as_outcome_around_a_branch_keeps_what_completed) {
 ps::task<int> twenty_foreign() {
     int sum = 0;
     for (int i = 0; i < 20; ++i) {
-        auto [symmetric, threaded, ready, unsuspended] =
-            co_await ps::when_all([]() -> foreign_coroutine { co_return 1; }(), foreign_thread(2),
-                                  foreign_ready{}, foreign_ready{false});
+        auto values = co_await ps::when_all([]() -> foreign_coroutine { co_return 1; }(), foreign_thread(2),
+                                            foreign_ready{}, foreign_ready{false});
+        auto& [symmetric, threaded, ready, unsuspended] = values;
         sum += symmetric + threaded + ready + unsuspended;
     }
     co_return sum;
@@ -248,7 +251,8 @@ ps::task<int> nested_all(int depth) {
     if (depth == 0) {
         sum = co_await gives_at_once(1);
     } else {
-        auto [left, right] = co_await ps::when_all(nested_all(depth - 1), nested_all(depth - 1));
+        auto values = co_await ps::when_all(nested_all(depth - 1), nested_all(depth - 1));
+        auto& [left, right] = values;
         sum = left + right;
     }
     co_return sum;

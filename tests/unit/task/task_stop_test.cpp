@@ -192,8 +192,8 @@ task<int> complete_and_be_stopped_in_one_turn(runtime& rt, std::optional<stop_ti
 }
 
 TEST(stop, a_leaf_that_completed_delivers_its_result) {
-    // Equal deadlines fire in one turn as they were armed: the sleep has completed when the stop comes, and its
-    // coroutine is resumed after that.
+    // Equal deadlines fire in one turn as they were armed: the sleep has completed when the stop comes, and
+    // its coroutine is resumed after that.
     runtime rt = simulated_runtime();
     std::optional<stop_timer> stop;
     EXPECT_EQ(sync_wait(rt, complete_and_be_stopped_in_one_turn(rt, stop)).value(), 6);
