@@ -27,7 +27,7 @@ worker::worker(std::unique_ptr<driver> own, runtime_options options)
 }
 
 worker::~worker() {
-    check(!is_running_, "a runtime was destroyed by work that runs on it: let its sync_wait return first");
+    check(!is_running(), "a runtime was destroyed by work that runs on it: let its sync_wait return first");
     if (!stop_from_afar_.close()) { // a stop is on its way from another thread: it must not find us gone
         while (!has_stop_arrived_) {
             take_inbox();
@@ -35,7 +35,11 @@ worker::~worker() {
         }
     }
     wait_for_posters();
+    take_inbox();
     check(operations == 0, "a runtime was destroyed with operations in flight");
+    check(
+        ready.empty() && foreign == 0,
+        "a runtime was destroyed with work that had not ended: a foreign coroutine or thread still needs it");
 }
 
 void worker::request_stop(stop_reason const why) noexcept {
@@ -55,13 +59,13 @@ void worker::stop_arrived(void* const self, bool) noexcept {
 }
 
 void worker::run(bool const& is_done) noexcept {
-    is_running_ = true;
+    is_running_.store(true, std::memory_order_relaxed);
     polled_at_ = now();
     while (!is_done) {
         resume_ready(is_done);
         if (!is_done) poll_once();
     }
-    is_running_ = false;
+    is_running_.store(false, std::memory_order_relaxed);
 }
 
 void worker::resume_ready(bool const& is_done) noexcept {

@@ -7,6 +7,7 @@
 #include <pitsaw/task/promise_header.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -43,7 +44,8 @@ class worker final : public executor {
     /// From any thread; it may end the last run, and the runtime may be destroyed before it returns.
     void request_stop(stop_reason why) noexcept;
 
-    [[nodiscard]] bool is_running() const noexcept { return is_running_; }
+    /// From any thread: a misuse is to be found out.
+    [[nodiscard]] bool is_running() const noexcept { return is_running_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t turn() const noexcept { return turn_; }
 
     worker_observer* observer = nullptr; ///< set between runs
@@ -69,7 +71,7 @@ class worker final : public executor {
     std::uint64_t turn_ = 0;
     time_point polled_at_; ///< the one reading of the clock that each turn needs
     std::uint32_t resumes_between_polls_;
-    bool is_running_ = false;
+    std::atomic<bool> is_running_ = false; ///< relaxed: no more than a check looks at it
     bool has_stop_arrived_ = false;
     remote_ask stop_from_afar_; ///< brings a stop of the runtime to `root`
     std::array<event, 64> events_;

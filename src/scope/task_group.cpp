@@ -105,6 +105,8 @@ std::coroutine_handle<> task_group::end() noexcept {
 }
 
 void task_group::request_stop(stop_reason const why) noexcept {
+    // No more than this may be read here: from another thread the rest is the worker's.
+    check(outer != nullptr, "a task_group was stopped before it runs: make the body a coroutine");
     auto& worker = on();
     if (current_executor() == &worker) {
         source.request_stop(why);
@@ -158,10 +160,14 @@ void task_group::looks_again(void* const where) {
 }
 
 std::coroutine_handle<> room_awaiter::start(promise_header& header) noexcept {
+    group_.require_running();
     if (header.env->stop.stop_requested()) return header.stop_here();
     auto const taken = group_.alive_ + group_.granted_;
-    if (taken < group_.options_.children_max && group_.wanting_room_.empty()) return transfer(header);
     header_ = &header;
+    if (taken < group_.options_.children_max && group_.wanting_room_.empty()) {
+        ++group_.granted_; // the transfer may have to queue, and then another one asks before this goes on
+        return transfer(header);
+    }
     group_.wanting_room_.push_back(*this);
     return header.suspend_at(*this);
 }
@@ -173,7 +179,6 @@ void room_awaiter::withdrawn(waiter& self) noexcept {
 }
 
 void room_awaiter::await_resume() noexcept {
-    if (header_ == nullptr) return;
     --group_.granted_;
     group_.look_for_room_again();
 }

@@ -24,6 +24,7 @@ std::coroutine_handle<> cleanup::finished(boundary&, promise_header& root, endin
     auto& owner = *self.owner;
     auto const goes_on = self.owner_ending;
     owner.cleanups = self.next;
+    owner.env->executor->current = &owner; // the frame that goes now is nobody's stack any more
     self.handle().destroy();
     return goes_on == ending::stopped ? owner.climb() : owner.ended(goes_on);
 }

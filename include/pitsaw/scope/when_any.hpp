@@ -27,7 +27,7 @@ template <class... T> class when_any_result : public std::tuple<std::optional<wh
     when_any_result(std::size_t first, optionals&& branches)
         : optionals(std::move(branches)), first_(first) {}
 
-    /// The index of the branch that completed first.
+    /// The index of the branch that completed first, of those that did not throw.
     [[nodiscard]] std::size_t first() const noexcept { return first_; }
 
   private:
@@ -49,9 +49,14 @@ template <class... A> class [[nodiscard]] when_any_awaiter : fan_scope {
 
     result_type await_resume() {
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            (report_loser<I>(), ...);
-            (rethrow_if_first<I>(), ...);
-            return result_type(decided_by(), typename result_type::optionals(take<I>()...));
+            // No value is lost to an exception: where there is one, exceptions go to on_lost_error.
+            bool const has_value = (child_at<I>().result().has_value() || ...);
+            auto first = std::size_t{decided_by()};
+            (report_unless<I>(has_value ? sizeof...(A) : first), ...);
+            (rethrow_if<I>(has_value ? sizeof...(A) : first), ...);
+            if (!((I == first && child_at<I>().result().has_value()) || ...))
+                (void)((child_at<I>().result().has_value() && (first = I, true)) || ...);
+            return result_type(first, typename result_type::optionals(take<I>()...));
         }(indices());
     }
 
@@ -72,14 +77,14 @@ template <class... A> class [[nodiscard]] when_any_awaiter : fan_scope {
         (child_at<I>().start_queued(branches_[I], env, header), ...);
     }
 
-    template <std::size_t I> void rethrow_if_first() {
+    template <std::size_t I> void report_unless(std::size_t rethrown) {
         auto& result = child_at<I>().result();
-        if (I == decided_by() && result.has_exception()) std::rethrow_exception(result.exception());
+        if (I != rethrown && result.has_exception()) on().lost_error(result.exception());
     }
 
-    template <std::size_t I> void report_loser() noexcept {
+    template <std::size_t I> void rethrow_if(std::size_t rethrown) {
         auto& result = child_at<I>().result();
-        if (I != decided_by() && result.has_exception()) on().lost_error(result.exception());
+        if (I == rethrown && result.has_exception()) std::rethrow_exception(result.exception());
     }
 
     template <std::size_t I> auto take() {
@@ -107,10 +112,10 @@ template <class... A> class [[nodiscard]] when_any_awaiter : fan_scope {
 /// if (auto& message = std::get<0>(first)) handle(*message);
 /// ```
 /// Lifetime: the branches live in the same full-expression; a leaf needs no frame. It returns after the last
-/// branch has ended. Errors: if the first to complete threw, that is rethrown, and what others had completed
-/// is destroyed; a loser's exception goes to `on_lost_error`; `as_outcome` around a branch keeps both. An
-/// `io_result` with an error is a completed branch. Stopping: a boundary: it delivers what completed, also
-/// under an outer stop; if nothing did, it stops.
+/// branch has ended. Errors: if the first to complete threw and no other has a value, that is rethrown; every
+/// other exception goes to `on_lost_error` (`as_outcome` around a branch keeps it). An `io_result` with an
+/// error is a completed branch. Stopping: a boundary: it delivers what completed, also under an outer stop;
+/// if nothing did, it stops.
 template <awaitable... A>
     requires(sizeof...(A) > 0)
 [[nodiscard]] auto when_any(A&&... awaited [[clang::lifetimebound]]) {

@@ -59,9 +59,11 @@ template <class A> class sync_wait_boundary : boundary {
 /// auto end = ps::sync_wait(rt, work());
 /// if (end.has_value()) use(end.value());
 /// ```
-/// Lifetime: `work` and what it refers to need only live until this returns. Threads: any that runs no
-/// worker; called by a task it is a checked error. Errors: std::bad_alloc; what `work` throws is in the
-/// outcome. Stopping: a boundary: `runtime::request_stop` reaches `work`, and the outcome says so.
+/// Lifetime: `work` and what it refers to need only live until this returns. Give it a task where destructors
+/// need the worker: the locals of one are gone before the loop ends, while the parts of any other awaitable
+/// are the caller's temporaries and go when this has returned. Threads: any that runs no worker; called by a
+/// task it is a checked error. Errors: std::bad_alloc; what `work` throws is in the outcome. Stopping: a
+/// boundary: `runtime::request_stop` reaches `work`, and the outcome says so.
 template <awaitable A> [[nodiscard]] auto sync_wait(runtime& on, A&& work) {
     sync_wait_boundary<std::remove_cvref_t<A>> edge(on, work);
     return edge.wait();

@@ -49,6 +49,7 @@ void sim_driver::check_home() noexcept {
 }
 
 auto sim_driver::attach(native_handle handle) noexcept -> io_result<descriptor> {
+    check_home();
     if (!sockets_.is_open(handle))
         return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
     auto const number = static_cast<std::size_t>(handle);

@@ -121,6 +121,7 @@ void sim_driver::begin_close_when_alone(slot& of) noexcept {
 }
 
 void sim_driver::discard(descriptor target) noexcept {
+    check_home();
     auto* const on = find(target);
     if (on == nullptr || on->closing != nobody) return; // law 10: a stale descriptor reaches nothing
     auto const which = new_record(nullptr);

@@ -349,4 +349,34 @@ TEST(task_group_room_death, room_for_nobody_is_a_checked_error) {
     EXPECT_DEATH((void)ps::sync_wait(run()), "children_max is at least 1");
 }
 
+// The hop into the ready queue that the budget asks for comes after room was granted and before it is used.
+TEST(task_group_room, what_was_granted_at_once_stays_granted_through_a_hop) {
+    for (int hops = 240; hops < 270; ++hops) {
+        observed_runtime world;
+        ps::task_group_options options;
+        options.children_max = 2;
+        auto work = [&]() -> ps::task<> {
+            co_await ps::task_group::run(options, [&](ps::task_group& group) -> ps::task<> {
+                auto spawner = [&]() -> ps::task<> {
+                    for (int i = 0; i < hops; ++i) co_await ps::sleep(0s);
+                    co_await group.room();
+                    group.spawn([]() -> ps::task<> { co_await ps::sleep(1ms); });
+                };
+                co_await ps::when_all(spawner(), spawner(), spawner());
+            });
+        };
+        EXPECT_TRUE(ps::sync_wait(world.rt, work()).has_value()) << hops << " hops";
+    }
+}
+
+TEST(task_group_room_death, a_stop_before_it_runs_is_a_checked_error) {
+    auto eager = [](ps::task_group& group) -> ps::task<> {
+        group.request_stop();
+        auto empty = []() -> ps::task<> { co_return; };
+        return empty();
+    };
+    auto run = [&]() -> ps::task<> { co_await ps::task_group::run(eager); };
+    EXPECT_DEATH((void)ps::sync_wait(run()), "stopped before it runs");
+}
+
 } // namespace

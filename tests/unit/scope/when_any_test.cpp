@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -316,6 +317,26 @@ TEST(when_any, five_deep_over_ready_tasks_suspends_no_leaf_and_costs_the_same_ea
     auto const few = frames_of(1), many = frames_of(100);
     EXPECT_LE(many, 100 * few);
     EXPECT_EQ(worker.suspensions, 0u);
+}
+
+TEST(when_any, a_value_is_not_lost_to_an_exception_that_came_first) {
+    observed_runtime world;
+    auto throws = []() -> ps::task<int> {
+        co_await ps::sleep(1ms);
+        throw std::runtime_error("boom");
+    };
+    auto gives = []() -> ps::task<int> {
+        co_await ps::sleep(1ms);
+        co_return 42;
+    };
+    auto work = [&]() -> ps::task<int> {
+        auto first = co_await ps::when_any(throws(), gives()); // both in one turn
+        EXPECT_EQ(first.first(), 1u);
+        EXPECT_FALSE(std::get<0>(first).has_value());
+        co_return std::get<1>(first).value_or(0);
+    };
+    EXPECT_EQ(ps::sync_wait(world.rt, work()).value(), 42);
+    EXPECT_EQ(world.lost, std::vector<std::string>{"boom"});
 }
 
 } // namespace
