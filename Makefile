@@ -19,7 +19,7 @@ help:
 run:
 	@tools/install_packages.sh build
 	@cmake --preset release --log-level=WARNING >/dev/null
-	@cmake --build --preset release --target examples -j $(JOBS)
+	@cmake --build --preset release --target pitsaw_examples -j $(JOBS)
 	@tools/tour.sh build/release/examples
 
 test:

@@ -2,7 +2,8 @@
 #if !defined(__cpp_impl_coroutine) || __cplusplus < 202100L
 #error "pitsaw needs C++23 with coroutines: compile with -std=c++23"
 #endif
-/// Everything of pitsaw that needs no dependency. `sim` has its own header and target.
+/// What programs use of pitsaw. The headers of `io/`, for leaves of one's own, and `sim/`, which has a target
+/// of its own, are included one by one.
 #include <pitsaw/scope/portal.hpp>
 #include <pitsaw/scope/shield.hpp>
 #include <pitsaw/scope/task_group.hpp>

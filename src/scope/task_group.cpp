@@ -1,5 +1,7 @@
 #include <pitsaw/scope/task_group.hpp>
 
+#include <pitsaw/base/exception_from.hpp>
+
 #include <utility>
 
 namespace pitsaw::inline v0 {
@@ -66,7 +68,8 @@ void task_group::note_failure(std::exception_ptr exception, std::error_code cons
         return;
     }
     if (exception == nullptr)
-        exception = std::make_exception_ptr(std::system_error(error, "a child of a task_group failed"));
+        exception =
+            exception_from([error] { return std::system_error(error, "a child of a task_group failed"); });
     on().lost_error(std::move(exception));
 }
 

@@ -1,5 +1,7 @@
 #include <pitsaw/task/masked_scope.hpp>
 
+#include <pitsaw/base/exception_from.hpp>
+
 #include <system_error>
 
 namespace pitsaw::inline v0 {
@@ -21,8 +23,10 @@ void masked_scope::finish(ending const how, std::exception_ptr failure) noexcept
     if (failure != nullptr) {
         worker.lost_error(std::move(failure));
     } else if (how == ending::stopped) {
-        worker.lost_error(std::make_exception_ptr(std::system_error(
-            std::make_error_code(std::errc::timed_out), "a clean-up was stopped at its deadline")));
+        worker.lost_error(exception_from([] {
+            return std::system_error(std::make_error_code(std::errc::timed_out),
+                                     "a clean-up was stopped at its deadline");
+        }));
     }
 }
 

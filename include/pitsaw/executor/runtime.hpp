@@ -37,11 +37,11 @@ struct runtime_options {
 /// ps::runtime rt;
 /// ps::outcome<int> end = ps::sync_wait(rt, work());   // the loop runs here, until work() has ended
 /// ```
-/// Lifetime: an object, no global. It must outlive whatever holds its executor. Destroying it joins
-/// everything; there is nothing to join unless it is destroyed from inside its own loop, which is a checked
-/// error. Threads: it belongs to the thread of its first `sync_wait`; only `request_stop` may come from
-/// others. Errors: std::bad_alloc or std::system_error from the constructor. Stopping: `request_stop` is
-/// final; later work is stopped at its first leaf.
+/// Lifetime: an object, no global. It must outlive whatever holds its executor. Destroying it joins nothing,
+/// for each `sync_wait` has: work that is left, or that runs it just then, is a checked error. Threads: it
+/// belongs to the thread of its first `sync_wait`; only `request_stop` may come from others. Errors:
+/// std::bad_alloc or std::system_error from the constructor. Stopping: `request_stop` is final; later work is
+/// stopped at its first leaf.
 class runtime {
   public:
     explicit runtime(runtime_options options = {});
@@ -55,6 +55,7 @@ class runtime {
     [[nodiscard]] executor_ref get_executor() const noexcept;
 
     /// Asks everything that runs here to stop. Callbacks registered at tokens run on the calling thread.
+    /// Of two threads that ask at a time the second may return before the first's stop is to be seen.
     void request_stop(stop_reason why = stop_reason::shutdown) noexcept;
 
     /// The loop itself, for whoever drives or observes it from below: `sync_wait`, a simulated world.

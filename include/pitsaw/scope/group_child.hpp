@@ -1,4 +1,5 @@
 #pragma once
+#include <pitsaw/base/exception_from.hpp>
 #include <pitsaw/base/intrusive_list.hpp>
 #include <pitsaw/task/frame_memory.hpp>
 #include <pitsaw/task/promise_header.hpp>
@@ -35,7 +36,10 @@ template <class T> [[nodiscard]] child_failure failure_of(result_slot<T>& result
         if constexpr (std::is_convertible_v<error_type, std::error_code>)
             if (std::error_code const error = result.value().error()) return {nullptr, error};
         // Another type, or a code that says "no error" although it stands for one.
-        return {std::make_exception_ptr(std::bad_expected_access<error_type>(result.value().error())), {}};
+        auto const as_exception = [&result] {
+            return std::bad_expected_access<error_type>(result.value().error());
+        };
+        return {exception_from(as_exception), {}};
     }
     return {};
 }

@@ -17,10 +17,13 @@ namespace pitsaw::inline v0 {
 /// Where `portal::call` waits: shared by the calling thread and the child, whichever is last.
 template <class T> class call_result {
   public:
-    /// On the worker. The first counts.
+    /// On the worker, once.
     void set(outcome<T> result) noexcept {
-        if (result_.has_value()) return;
-        result_.emplace(std::move(result));
+        try {
+            result_.emplace(std::move(result));
+        } catch (...) { // a move of the value threw
+            result_.emplace(outcome<T>::failed(std::current_exception()));
+        }
         // Release, with the acquire in wait: the result.
         is_there_.store(true, std::memory_order_release);
         is_there_.notify_one();

@@ -106,7 +106,7 @@ class task_group : stop_scope {
 
     /// Stops the children and the body. From any thread. The group must be alive until the call returns,
     /// which an open portal sees to; only a stop that is the sole reason for its end may end it during the
-    /// call.
+    /// call. Of two threads that ask at a time the second may return before the first's stop is to be seen.
     void request_stop(stop_reason why = stop_reason::requested) noexcept;
 
     /// What the children's environment says.
@@ -223,7 +223,7 @@ template <class Body> class [[nodiscard]] run_group_awaiter : boundary {
         if constexpr (std::is_void_v<value_type> || is_io_void)
             if (group_.delivers_default_) return value_type();
         if constexpr (is_expected<value_type>)
-            if (failed_with_.has_value()) return failed_with_.take();
+            if (!failed_with_.is_empty()) return failed_with_.take();
         return promise_->result.take();
     }
 
@@ -246,7 +246,7 @@ template <class Body> class [[nodiscard]] run_group_awaiter : boundary {
             // or_return leaves the body's locals alive, and a portal among them would keep the group from
             // ending.
             if (how == ending::value && self.promise_->result.is_failure()) {
-                self.failed_with_.set_value(self.promise_->result.take());
+                self.failed_with_.set_value_or_exception(std::move(self.promise_->result.value()));
                 self.work_ = body_task();
             }
         }

@@ -49,7 +49,7 @@ template <class R, class Body> class [[nodiscard]] with_awaiter : inner_boundary
 
     value_type await_resume() {
         if constexpr (is_expected<value_type>)
-            if (failed_with_.has_value()) return failed_with_.take();
+            if (!failed_with_.is_empty()) return failed_with_.take();
         return work_promise_->result.take();
     }
 
@@ -64,7 +64,7 @@ template <class R, class Body> class [[nodiscard]] with_awaiter : inner_boundary
             self.work_ = body_type(); // its locals go before what they refer to is closed
         if constexpr (is_expected<value_type>) {
             if (how == ending::value && self.work_promise_->result.is_failure()) { // or_return: likewise
-                self.failed_with_.set_value(self.work_promise_->result.take());
+                self.failed_with_.set_value_or_exception(std::move(self.work_promise_->result.value()));
                 self.work_ = body_type();
             }
         }

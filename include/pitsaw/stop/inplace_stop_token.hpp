@@ -67,6 +67,7 @@ class inplace_stop_source {
 
     /// Lets go of the callbacks that have not run: they will not, and may be destroyed after this source. For
     /// an owner whose source ends before the frames that hold callbacks, when no request can come any more.
+    /// Callbacks of other threads must have gone by then: only those of the calling one may be left.
     void release_callbacks() noexcept {
         if (first_ != nullptr) [[unlikely]]
             release_each();
@@ -85,12 +86,11 @@ class inplace_stop_source {
     //   1 to 3  reason   with `locked`, by the first          never
     //                    request_stop; not 0 = requested
     //
-    //   first_    the callbacks that wait, linked through themselves; guarded by `locked`. None is added once
-    //   a
-    //             reason is set: it runs in its constructor instead.
+    //   first_    the callbacks that wait, linked through themselves; guarded by `locked`. None is added
+    //             once a reason is set: it runs in its constructor instead.
     //   running_  the callback that request_stop has taken out and runs; set with `locked` held, reset
-    //   without it.
-    //             A destructor that finds its callback here, on another thread, waits for this to change.
+    //             without it. A destructor that finds its callback here, on another thread, waits for this
+    //             to change.
     static constexpr state locked = 1;
     static constexpr unsigned reason_shift = 1;
 

@@ -69,12 +69,7 @@ class async_generator_promise : public promise_header, public recycled_frame, pu
                       "an over-aligned value cannot live in a coroutine frame: yield a pointer to it");
         if (is_over_ && !is_stopped_) return transfer(consumer);
         if (consumer.env->stop.stop_requested()) return consumer.stop_here(); // a body may never wait
-        if (is_stopped_) {
-            failure_ = std::make_exception_ptr(
-                std::system_error(std::make_error_code(std::errc::operation_canceled),
-                                  "next() of an async_generator that a stop has ended"));
-            return transfer(consumer);
-        }
+        if (is_stopped_) return transfer(consumer);                           // take() says so
         check(!std::exchange(is_awaited_, true), "next() while another next() of the generator is awaited");
         enter(consumer);
         begin_chain(*this, *consumer.env, &consumer);
@@ -84,6 +79,9 @@ class async_generator_promise : public promise_header, public recycled_frame, pu
     [[nodiscard]] std::optional<T> take() {
         if (failure_ != nullptr) [[unlikely]]
             std::rethrow_exception(std::exchange(failure_, nullptr));
+        if (is_stopped_) [[unlikely]]
+            throw std::system_error(std::make_error_code(std::errc::operation_canceled),
+                                    "next() of an async_generator that a stop has ended");
         return std::exchange(value_, std::nullopt);
     }
 

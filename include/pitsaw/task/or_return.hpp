@@ -43,8 +43,12 @@ template <class Expected, class Promise> class or_return_value_awaiter {
     [[nodiscard]] bool await_ready() const noexcept { return !carries || result_.has_value(); }
 
     [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise>) const noexcept {
-        if constexpr (carries) promise_.result.set_value(std::unexpected(std::move(result_.error())));
-        return promise_.ended(ending::value); // the coroutine is over and never resumed
+        auto how = ending::value;
+        if constexpr (carries) {
+            promise_.result.set_value_or_exception(std::unexpected(std::move(result_.error())));
+            if (promise_.result.has_exception()) how = ending::exception;
+        }
+        return promise_.ended(how); // the coroutine is over and never resumed
     }
 
     typename Expected::value_type await_resume() const { return value_or_throw(std::move(result_)); }
@@ -82,7 +86,7 @@ template <class A, class Promise> class or_return_awaiter : inner_boundary {
             if (result.has_value() && !result.value().has_value()) {
                 auto& promise = static_cast<Promise&>(self.outer());
                 promise.edge->waiting = nullptr;
-                promise.result.set_value(std::unexpected(std::move(result.value().error())));
+                promise.result.set_value_or_exception(std::unexpected(std::move(result.value().error())));
                 // The coroutine is over and never resumed. Through the queue, since the next or_return above
                 // would end its own coroutine from within this call, and so on: an error must not need stack
                 // for each frame that it passes.

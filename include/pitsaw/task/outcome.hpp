@@ -53,6 +53,7 @@ template <class T> class [[nodiscard]] outcome {
         else
             return *std::get_if<1>(&ending_);
     }
+    [[nodiscard]] value_type const& value() const& { return const_cast<outcome*>(this)->value(); }
     [[nodiscard]] value_type&& value() && { return static_cast<value_type&&>(value()); }
 
     /// What the task threw; null if it did not.

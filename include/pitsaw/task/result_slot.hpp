@@ -51,6 +51,15 @@ template <class T> class result_slot {
         holds_ = holds::exception;
     }
 
+    /// As `set_value`, in an ending: what a conversion or a move throws is left instead.
+    template <class... Args> void set_value_or_exception(Args&&... args) noexcept {
+        try {
+            set_value(std::forward<Args>(args)...);
+        } catch (...) {
+            set_exception(std::current_exception());
+        }
+    }
+
     [[nodiscard]] bool is_empty() const noexcept { return holds_ == holds::nothing; }
     [[nodiscard]] bool has_value() const noexcept { return holds_ == holds::value; }
     [[nodiscard]] bool has_exception() const noexcept { return holds_ == holds::exception; }

@@ -13,42 +13,36 @@
 namespace pitsaw::inline v0 {
 
 /// The boundary between a chain and the thread that waits for it.
-template <class A> class sync_wait_boundary : boundary {
-    using value_type = child_value<A>;
-    // A task's frame goes here, on its worker's thread and while that is current; a leaf stays where it is.
-    using held = std::conditional_t<is_task<A>, A, A&>;
-
+template <class T> class sync_wait_boundary : boundary {
   public:
-    sync_wait_boundary(runtime& on, A& work)
-        : boundary(ended), run_(on), work_(static_cast<std::conditional_t<is_task<A>, A&&, A&>>(work)),
-          child_(work_) {}
+    sync_wait_boundary(runtime& on, task<T>&& work)
+        : boundary(ended), run_(on), work_(std::move(work)), child_(work_) {}
 
-    [[nodiscard]] outcome<value_type> wait() {
+    [[nodiscard]] outcome<T> wait() {
         // The caller's environment has no header: the chain begins here.
         child_.start_queued(*this, run_.env(), nothing_above_);
         run_.drive(*this, is_done_);
         auto& result = child_.result();
-        if (ending_ == ending::stopped) return outcome<value_type>::stopped(run_.env().stop.reason());
-        if (result.has_exception()) return outcome<value_type>::failed(result.exception());
-        if constexpr (std::is_void_v<value_type>)
-            return outcome<value_type>::completed(std::monostate());
+        if (ending_ == ending::stopped) return outcome<T>::stopped(run_.env().stop.reason());
+        if (result.has_exception()) return outcome<T>::failed(result.exception());
+        if constexpr (std::is_void_v<T>)
+            return outcome<T>::completed(std::monostate());
         else
-            return outcome<value_type>::completed(result.take());
+            return outcome<T>::completed(result.take());
     }
 
   private:
     static std::coroutine_handle<> ended(boundary& edge, promise_header&, ending const how) noexcept {
         auto& self = static_cast<sync_wait_boundary&>(edge);
         self.ending_ = how;
-        if (how == ending::value) self.child_.collect();
         self.is_done_ = true;
         return std::noop_coroutine();
     }
 
-    root_run run_;
+    root_run run_; // outlives the frame, which is destroyed while its worker is current
     promise_header nothing_above_;
-    held work_;
-    child<A> child_;
+    task<T> work_;
+    child<task<T>> child_;
     ending ending_ = ending::value;
     bool is_done_ = false;
 };
@@ -59,14 +53,14 @@ template <class A> class sync_wait_boundary : boundary {
 /// auto end = ps::sync_wait(rt, work());
 /// if (end.has_value()) use(end.value());
 /// ```
-/// Lifetime: `work` and what it refers to need only live until this returns. Give it a task where destructors
-/// need the worker: the locals of one are gone before the loop ends, while the parts of any other awaitable
-/// are the caller's temporaries and go when this has returned. Threads: any that runs no worker; called by a
-/// task it is a checked error. Errors: std::bad_alloc; what `work` throws is in the outcome. Stopping: a
+/// Lifetime: `work` and what it refers to need only live until this returns; its frame is destroyed before
+/// that, on its worker. It takes a task and nothing else for that: the parts of a scope or leaf would be the
+/// caller's temporaries, and end after the worker. Threads: any that runs no worker; called by a task it is a
+/// checked error. Errors: std::bad_alloc; what `work` throws is in the outcome. Stopping: a
 /// boundary: `runtime::request_stop` reaches `work`, and the outcome says so.
 template <awaitable A> [[nodiscard]] auto sync_wait(runtime& on, A&& work) {
-    sync_wait_boundary<std::remove_cvref_t<A>> edge(on, work);
-    return edge.wait();
+    static_assert(is_task<A>, "sync_wait and run take a task: co_await the scope or leaf in one");
+    return sync_wait_boundary<typename A::value_type>(on, std::move(work)).wait();
 }
 
 /// The same on a runtime of its own, which nobody else can wake: a deadlock is a checked error.

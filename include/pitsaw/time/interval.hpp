@@ -35,6 +35,8 @@ class interval {
         check(period_ > duration::zero(), "interval: the period must be longer than nothing");
     }
 
+    interval(interval&&) = default; // before its first tick; a copy would not know who awaits one
+
     class [[nodiscard]] tick_awaiter : sleep_awaiter {
       public:
         explicit tick_awaiter(interval& of) noexcept : sleep_awaiter(never), of_(of) {}

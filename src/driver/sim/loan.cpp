@@ -52,7 +52,7 @@ auto is_poisoned(std::span<std::byte const> bytes) noexcept -> bool {
            (bytes[0] == poison && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
-/// `broken` may be overwritten, so the report is of what was lent.
+/// The operation may have been overwritten, so the report is of what was lent.
 [[noreturn]] void report(op_code code, descriptor target, char const* what) noexcept {
     char text[160];
     std::snprintf(

@@ -156,4 +156,13 @@ TEST(runtime, two_may_live_on_one_thread_and_run_in_turn) {
               3);
 }
 
+TEST(runtime_death_test, destroyed_with_work_left_it_says_so) {
+    auto const leave_work = [] {
+        runtime rt = simulated_runtime();
+        static continuation never_runs;
+        rt.get_executor()->post_from_any_thread(never_runs, resume_as::callback);
+    };
+    EXPECT_DEATH(leave_work(), "destroyed with work that had not ended");
+}
+
 } // namespace

@@ -19,6 +19,13 @@ TEST(outcome, holds_a_value) {
     EXPECT_EQ(end.reason(), stop_reason::none);
 }
 
+TEST(outcome, shows_its_value_when_it_is_const) {
+    auto const end = outcome<int>::completed(3);
+    EXPECT_EQ(end.value(), 3);
+    auto const failed = outcome<int>::failed(std::make_exception_ptr(std::runtime_error("boom")));
+    EXPECT_THROW((void)failed.value(), std::runtime_error);
+}
+
 TEST(outcome, gives_up_a_value_that_cannot_be_copied) {
     auto end = outcome<std::unique_ptr<int>>::completed(std::make_unique<int>(4));
     auto const value = std::move(end).value();

@@ -75,4 +75,11 @@ TEST(result_slot_death_test, asking_too_early_is_a_checked_error) {
     EXPECT_DEATH((void)slot.take(), "a result was asked for before its task had ended");
 }
 
+TEST(result_slot, keeps_in_an_ending_what_making_the_value_threw) {
+    result_slot<throws_when_made> slot;
+    slot.set_value_or_exception();
+    EXPECT_TRUE(slot.has_exception());
+    EXPECT_THROW((void)slot.take(), std::runtime_error);
+}
+
 } // namespace

@@ -1,6 +1,8 @@
 #include <pitsaw/task/sync_wait.hpp>
 
-#include <pitsaw/scope/when_all.hpp>
+#include <pitsaw/scope/with_deadline.hpp>
+#include <pitsaw/task/this_task.hpp>
+
 #include <pitsaw/task/this_task.hpp>
 #include <pitsaw/time/sleep.hpp>
 
@@ -32,11 +34,23 @@ TEST(sync_wait, uses_a_runtime_again_and_again) {
     for (int i = 0; i < 1000; ++i) EXPECT_EQ(sync_wait(rt, value_after(1ms)).value(), 3);
 }
 
-TEST(sync_wait, takes_leaves_and_scopes) {
-    EXPECT_TRUE(sync_wait(sleep(1ms)).has_value());
-    EXPECT_EQ(std::get<1>(sync_wait(when_all(sleep(1ms), value_after(2ms))).value()), 3);
-    runtime rt = simulated_runtime();
-    EXPECT_TRUE(run_stopped(rt, 5ms, sleep(1h)).is_stopped());
+task<> stopped_in_a_scope(bool& was_unwinding) {
+    struct commits {
+        bool& seen;
+        explicit commits(bool& into) : seen(into) {}
+        ~commits() { seen = this_task::is_unwinding(); }
+    };
+    auto const transaction = [](bool& seen) -> task<> {
+        commits const guard(seen);
+        co_await sleep(1h);
+    };
+    (void)co_await with_timeout(1ms, transaction(was_unwinding));
+}
+
+TEST(sync_wait, a_commit_guard_in_a_scope_of_its_work_sees_the_stop) {
+    bool was_unwinding = false;
+    EXPECT_TRUE(sync_wait(stopped_in_a_scope(was_unwinding)).has_value());
+    EXPECT_TRUE(was_unwinding);
 }
 
 task<> waits_with(lifetime_log& log, bool& was_current, executor_ref on, probe) {

@@ -1,5 +1,7 @@
 #include <pitsaw/task/task.hpp>
 
+#include "foreign_coroutine.hpp"
+
 #include <pitsaw/executor/runtime.hpp>
 #include <pitsaw/task/sync_wait.hpp>
 #include <pitsaw/task/this_task.hpp>
@@ -7,11 +9,11 @@
 #include <gtest/gtest.h>
 
 #include <coroutine>
-#include <exception>
 
 namespace {
 
 using namespace pitsaw;
+using pitsaw::testing::foreign_coroutine;
 
 // CL3: a stop destroys a frame from inside its own await_suspend; GCC 15.2 touched the frame after that. The
 // three forms of await_suspend, on the compiler at hand, without and with pitsaw; sanitizers look on.
@@ -21,16 +23,6 @@ struct counted {
     counted(counted&&) = delete;
     ~counted() { ++gone; }
     int& gone;
-};
-
-struct bare {
-    struct promise_type {
-        bare get_return_object() const noexcept { return {}; }
-        std::suspend_never initial_suspend() const noexcept { return {}; }
-        std::suspend_never final_suspend() const noexcept { return {}; }
-        void return_void() const noexcept {}
-        void unhandled_exception() const noexcept { std::terminate(); }
-    };
 };
 
 struct destroys_and_returns_void {
@@ -55,7 +47,7 @@ struct destroys_and_returns_a_handle {
     void await_resume() const noexcept {}
 };
 
-template <class Awaiter> bare await_destruction(int& gone, bool& went_on) {
+template <class Awaiter> foreign_coroutine await_destruction(int& gone, bool& went_on) {
     counted const local(gone);
     co_await Awaiter();
     went_on = true;
