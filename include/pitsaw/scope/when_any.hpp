@@ -2,6 +2,7 @@
 #include <pitsaw/scope/fan_scope.hpp>
 #include <pitsaw/task/child.hpp>
 
+#include <algorithm>
 #include <array>
 #include <coroutine>
 #include <cstddef>
@@ -49,13 +50,13 @@ template <class... A> class [[nodiscard]] when_any_awaiter : fan_scope {
 
     result_type await_resume() {
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            // No value is lost to an exception: where there is one, exceptions go to on_lost_error.
-            bool const has_value = (child_at<I>().result().has_value() || ...);
+            std::array const gave = {child_at<I>().result().has_value()...};
+            auto const value_at = static_cast<std::size_t>(std::ranges::find(gave, true) - gave.begin());
+            bool const throws = value_at == gave.size();
             auto first = std::size_t{decided_by()};
-            (report_unless<I>(has_value ? sizeof...(A) : first), ...);
-            (rethrow_if<I>(has_value ? sizeof...(A) : first), ...);
-            if (!((I == first && child_at<I>().result().has_value()) || ...))
-                (void)((child_at<I>().result().has_value() && (first = I, true)) || ...);
+            (report_exception<I>(throws && I == first), ...);
+            (rethrow_exception<I>(throws && I == first), ...);
+            if (!gave[first]) first = value_at; // it threw, which must not cost another's value
             return result_type(first, typename result_type::optionals(take<I>()...));
         }(indices());
     }
@@ -77,14 +78,13 @@ template <class... A> class [[nodiscard]] when_any_awaiter : fan_scope {
         (child_at<I>().start_queued(branches_[I], env, header), ...);
     }
 
-    template <std::size_t I> void report_unless(std::size_t rethrown) {
+    template <std::size_t I> void report_exception(bool is_rethrown) {
         auto& result = child_at<I>().result();
-        if (I != rethrown && result.has_exception()) on().lost_error(result.exception());
+        if (!is_rethrown && result.has_exception()) on().lost_error(result.exception());
     }
 
-    template <std::size_t I> void rethrow_if(std::size_t rethrown) {
-        auto& result = child_at<I>().result();
-        if (I == rethrown && result.has_exception()) std::rethrow_exception(result.exception());
+    template <std::size_t I> void rethrow_exception(bool is_rethrown) {
+        if (is_rethrown) std::rethrow_exception(child_at<I>().result().exception());
     }
 
     template <std::size_t I> auto take() {
