@@ -40,19 +40,6 @@ template <class T> class call_result {
     std::atomic<bool> is_there_ = false;
 };
 
-/// Delivers its outcome to a `call_result` when it is destroyed.
-template <class T> struct call_delivery {
-    explicit call_delivery(std::shared_ptr<call_result<T>> receiver) noexcept : to(std::move(receiver)) {}
-    call_delivery(call_delivery&&) noexcept = default;
-    call_delivery(call_delivery const&) = delete;
-    ~call_delivery() {
-        if (to != nullptr && end.has_value()) to->set(std::move(*end));
-    }
-
-    std::shared_ptr<call_result<T>> to;
-    std::optional<outcome<T>> end;
-};
-
 /// A message to a group's worker: a hand-made frame that runs there once and frees itself.
 struct portal_message {
     void (*resume)(void*);
@@ -159,8 +146,8 @@ class portal {
             try {
                 std::apply(
                     [&](Args&... owned) {
-                        self->group.spawn(call_into<T, F, Args...>, call_delivery<T>(result),
-                                          std::move(self->work), std::move(owned)...);
+                        self->group.spawn(call_into<T, F, Args...>, result, std::move(self->work),
+                                          std::move(owned)...);
                     },
                     self->args);
             } catch (...) {
@@ -183,15 +170,21 @@ class portal {
         task_group& group;
     };
 
-    /// `to` is the first parameter, so that it is destroyed, and delivers, after all that the call has used.
+    /// Owns what was called and its arguments, so that they are gone with this frame.
+    template <class T, class F, class... Args> static task<T> owned_call(F work, Args... args) {
+        co_return co_await work(std::move(args)...);
+    }
+
     template <class T, class F, class... Args>
-    static task<> call_into(call_delivery<T> to, F work, Args... args) {
+    static task<> call_into(std::shared_ptr<call_result<T>> result, F work, Args... args) {
+        std::optional<outcome<T>> end;
         try {
-            auto called = work(std::move(args)...);
-            to.end.emplace(co_await as_outcome(std::move(called)));
+            auto called = owned_call<T, F, Args...>(std::move(work), std::move(args)...);
+            end.emplace(co_await as_outcome(std::move(called)));
         } catch (...) {
-            to.end.emplace(outcome<T>::failed(std::current_exception()));
+            end.emplace(outcome<T>::failed(std::current_exception()));
         }
+        result->set(std::move(*end)); // the caller goes on: the call's frame has gone above
     }
 
     explicit portal(task_group& of);
