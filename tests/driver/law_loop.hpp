@@ -17,7 +17,7 @@ namespace pitsaw::laws {
 class law_loop;
 
 /// An operation that remembers what happened to it.
-struct tracked : operation {
+struct tracked : wide_operation {
     tracked(law_loop& by, op_code what, descriptor on) noexcept;
 
     law_loop& loop;
