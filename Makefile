@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 
 help:
 	@echo 'make release     build release and run nothing'
-	@echo 'make run         build release and take the tour: every program of examples/, in order'
+	@echo 'make run         build and take the tour: every program of examples/, in order'
 	@echo 'make test        install what is missing, build release, run every test'
 	@echo 'make check       layers, names, format, lints, each header alone: what no compiler says'
 	@echo 'make bench       run every benchmark;  make bench-NAME  runs bench/NAME'
@@ -16,7 +16,10 @@ help:
 	@echo
 	@echo 'JOBS=N limits how many compilers and tests run at once (now $(JOBS)).'
 
-run: release
+run:
+	@tools/install_packages.sh build
+	@cmake --preset release --log-level=WARNING >/dev/null
+	@cmake --build --preset release --target examples -j $(JOBS)
 	@tools/tour.sh build/release/examples
 
 test:

@@ -36,10 +36,12 @@ bool is_safe(ps::task<> (*transfer)(bank&)) {
 }
 
 int main() {
+    std::puts("pay, which is wrong on purpose; each place where a stop would lose money is named:");
     std::printf("pay: %s\n", is_safe(pay) ? "safe" : "not safe");
     std::printf("pay_safely: %s\n", is_safe(pay_safely) ? "safe" : "not safe");
 }
 
 // prints:
+// pay, which is wrong on purpose; each place where a stop would lose money is named:
 // pay: not safe
 // pay_safely: safe

@@ -1,4 +1,7 @@
 #pragma once
+#if !defined(__cpp_impl_coroutine) || __cplusplus < 202100L
+#error "pitsaw needs C++23 with coroutines: compile with -std=c++23"
+#endif
 /// Everything of pitsaw that needs no dependency. `sim` has its own header and target.
 #include <pitsaw/scope/portal.hpp>
 #include <pitsaw/scope/shield.hpp>

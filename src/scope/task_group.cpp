@@ -9,6 +9,7 @@ task_group::task_group(task_group_options const options, bool const body_has_def
       stop_from_afar_(stop_arrived, this) {}
 
 void task_group::begin(promise_header& header) noexcept {
+    check(options_.children_max != 0, "task_group_options::children_max is at least 1");
     open(header);
     pending_ = 1; // the body
 }
@@ -17,6 +18,8 @@ void task_group::require_running() const noexcept {
     check(outer != nullptr, "a task_group was used before it runs: make the body a coroutine");
     check(pending_ != 0,
           "a task_group was used that has ended: let nothing that spawns outlive its children");
+    check(current_executor() == &on(),
+          "a task_group was used from another thread: that needs a portal, opened on the group's worker");
 }
 
 void task_group::require_room() const {

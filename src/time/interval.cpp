@@ -3,6 +3,8 @@
 namespace pitsaw::inline v0 {
 
 std::coroutine_handle<> interval::tick_awaiter::start(promise_header& header) noexcept {
+    check(of_.awaited_ == nullptr, "interval::tick() while another tick of it is awaited");
+    of_.awaited_ = this;
     if (!of_.has_begun_) {
         of_.has_begun_ = true;
         of_.next_ = saturating_add(header.env->executor->now(), of_.period_);
@@ -13,6 +15,7 @@ std::coroutine_handle<> interval::tick_awaiter::start(promise_header& header) no
 }
 
 time_point interval::tick_awaiter::await_resume() const noexcept {
+    of_.awaited_ = nullptr;
     return of_.deliver(header_->env->executor->now());
 }
 

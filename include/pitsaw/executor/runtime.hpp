@@ -39,9 +39,9 @@ struct runtime_options {
 /// ```
 /// Lifetime: an object, no global. It must outlive whatever holds its executor. Destroying it joins
 /// everything; there is nothing to join unless it is destroyed from inside its own loop, which is a checked
-/// error. Threads: it is created, used and destroyed on one thread; only `request_stop` may come from others.
-/// Errors: std::bad_alloc or std::system_error from the constructor. Stopping: `request_stop` is final; later
-/// work is stopped at its first leaf.
+/// error. Threads: it belongs to the thread of its first `sync_wait`; only `request_stop` may come from
+/// others. Errors: std::bad_alloc or std::system_error from the constructor. Stopping: `request_stop` is
+/// final; later work is stopped at its first leaf.
 class runtime {
   public:
     explicit runtime(runtime_options options = {});

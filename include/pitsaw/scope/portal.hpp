@@ -37,6 +37,19 @@ template <class T> class call_result {
     std::atomic<bool> is_there_ = false;
 };
 
+/// Delivers its outcome to a `call_result` when it is destroyed.
+template <class T> struct call_delivery {
+    explicit call_delivery(std::shared_ptr<call_result<T>> receiver) noexcept : to(std::move(receiver)) {}
+    call_delivery(call_delivery&&) noexcept = default;
+    call_delivery(call_delivery const&) = delete;
+    ~call_delivery() {
+        if (to != nullptr && end.has_value()) to->set(std::move(*end));
+    }
+
+    std::shared_ptr<call_result<T>> to;
+    std::optional<outcome<T>> end;
+};
+
 /// A message to a group's worker: a hand-made frame that runs there once and frees itself.
 struct portal_message {
     void (*resume)(void*);
@@ -72,7 +85,8 @@ class portal {
     ~portal() { close(); }
 
     /// Spawns `work(args...)`; both are owned by the group until the child has ended. If the worker has no
-    /// memory for the child, that is the group's failure, by its policy.
+    /// memory for the child, or the group is bounded and full, that is the group's failure, by its policy.
+    /// Where that must not be, let what is spawned be one task that awaits `room()` and spawns the rest.
     template <class F, class... Args>
         requires std::invocable<F&, Args...>
     void spawn(F work, Args... args) const {
@@ -83,8 +97,9 @@ class portal {
     }
 
     /// The same, and waits for the ending, which is the caller's alone: the group takes no notice of a
-    /// failure, and if the child cannot be made, that is the exception. On a worker it is a checked error:
-    /// co_await there.
+    /// failure, and if the child cannot be made, that is the exception. When it returns, the child's frame
+    /// and all it owned are gone, so it may refer to what the caller keeps. On a worker it is a checked
+    /// error: co_await there.
     template <class F, class... Args>
         requires std::invocable<F&, Args...>
     [[nodiscard]] auto call(F work, Args... args) const {
@@ -134,21 +149,22 @@ class portal {
               args(std::move(owned)...) {}
 
         static void run(void* const frame) {
-            std::unique_ptr<call_message> const self(
+            std::unique_ptr<call_message> self(
                 static_cast<call_message*>(static_cast<portal_message*>(frame)));
             auto const result = self->result;
             std::exception_ptr refusal;
             try {
                 std::apply(
                     [&](Args&... owned) {
-                        self->group.spawn(call_into<T, F, Args...>, self->result, std::move(self->work),
-                                          std::move(owned)...);
+                        self->group.spawn(call_into<T, F, Args...>, call_delivery<T>(result),
+                                          std::move(self->work), std::move(owned)...);
                     },
                     self->args);
             } catch (...) {
                 refusal = std::current_exception();
             }
-            // Out of the handler, which would go on holding an exception that is the caller's from here on.
+            // The caller goes on from `set`: what it lent and what it catches is let go of before.
+            self.reset();
             if (refusal != nullptr) result->set(outcome<T>::failed(std::move(refusal)));
         }
 
@@ -164,16 +180,15 @@ class portal {
         task_group& group;
     };
 
+    /// `to` is the first parameter, so that it is destroyed, and delivers, after all that the call has used.
     template <class T, class F, class... Args>
-    static task<> call_into(std::shared_ptr<call_result<T>> result, F work, Args... args) {
-        std::exception_ptr failure;
+    static task<> call_into(call_delivery<T> to, F work, Args... args) {
         try {
             auto called = work(std::move(args)...);
-            result->set(co_await as_outcome(std::move(called)));
+            to.end.emplace(co_await as_outcome(std::move(called)));
         } catch (...) {
-            failure = std::current_exception();
+            to.end.emplace(outcome<T>::failed(std::current_exception()));
         }
-        if (failure != nullptr) result->set(outcome<T>::failed(std::move(failure)));
     }
 
     explicit portal(task_group& of);

@@ -107,10 +107,10 @@ template <class... A> class [[nodiscard]] when_any_awaiter : fan_scope {
 /// if (auto& message = std::get<0>(first)) handle(*message);
 /// ```
 /// Lifetime: the branches live in the same full-expression; a leaf needs no frame. It returns after the last
-/// branch has ended. Errors: if the first to complete threw, that is rethrown; a loser's exception goes to
-/// `on_lost_error` (`as_outcome` around a branch keeps it). An `io_result` with an error is a completed
-/// branch. Stopping: a boundary: it delivers what completed, also under an outer stop; if nothing did, it
-/// stops.
+/// branch has ended. Errors: if the first to complete threw, that is rethrown, and what others had completed
+/// is destroyed; a loser's exception goes to `on_lost_error`; `as_outcome` around a branch keeps both. An
+/// `io_result` with an error is a completed branch. Stopping: a boundary: it delivers what completed, also
+/// under an outer stop; if nothing did, it stops.
 template <awaitable... A>
     requires(sizeof...(A) > 0)
 [[nodiscard]] auto when_any(A&&... awaited [[clang::lifetimebound]]) {

@@ -105,11 +105,11 @@ template <class R, class Body> class [[nodiscard]] with_awaiter : inner_boundary
 /// co_await ps::with(std::move(link), [](connection& c) -> ps::task<> { co_await talk(c); });
 /// ```
 /// Lifetime: the scope owns resource and body, so nothing can dangle; on a stop the body's locals are
-/// destroyed before the close. The frames of both coroutines are made here, so that closing cannot fail for
-/// lack of memory. If `body(resource)` itself throws, nothing has begun and the resource is destroyed
-/// unclosed. Threads: the task's worker. Errors: the body's are passed on; a close that fails goes to
-/// `on_lost_error`. Stopping: a boundary: it delivers what the body completed, else stops after the close.
-/// The close is masked and has `close_time` from its own start.
+/// destroyed before the close. The body's frame and the scope's own are made here; that of `async_close` when
+/// it is called, so without memory then it is a close that fails. If `body(resource)` itself throws, nothing
+/// has begun and the resource is destroyed unclosed. Threads: the task's worker. Errors: the body's are
+/// passed on; a close that fails goes to `on_lost_error`. Stopping: a boundary: it delivers what the body
+/// completed, else stops after the close. The close is masked and has `close_time` from its own start.
 template <async_closable R, class Body>
     requires std::is_rvalue_reference_v<R&&>
 [[nodiscard]] auto with(R&& resource, Body body, duration const close_time = cleanup_time_max) {

@@ -11,6 +11,7 @@
 #include <exception>
 #include <optional>
 #include <source_location>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -66,7 +67,14 @@ class async_generator_promise : public promise_header, public recycled_frame, pu
     [[nodiscard]] std::coroutine_handle<> resume_for(promise_header& consumer) noexcept {
         static_assert(alignof(async_generator_promise) <= continuation::frame_prefix,
                       "an over-aligned value cannot live in a coroutine frame: yield a pointer to it");
-        if (is_over_) return transfer(consumer);
+        if (is_over_ && !is_stopped_) return transfer(consumer);
+        if (consumer.env->stop.stop_requested()) return consumer.stop_here(); // a body may never wait
+        if (is_stopped_) {
+            failure_ = std::make_exception_ptr(
+                std::system_error(std::make_error_code(std::errc::operation_canceled),
+                                  "next() of an async_generator that a stop has ended"));
+            return transfer(consumer);
+        }
         check(!std::exchange(is_awaited_, true), "next() while another next() of the generator is awaited");
         enter(consumer);
         begin_chain(*this, *consumer.env, &consumer);
@@ -110,7 +118,9 @@ class async_generator_promise : public promise_header, public recycled_frame, pu
 /// its locals are destroyed there and then, without asynchronous clean-up, which is why `at_exit` does not
 /// compile in it. Threads: the consumer's worker; one `next()` at a time. Errors: what the body throws leaves
 /// that `next()`; afterwards it is over. Stopping: a boundary: the consumer's stop reaches the body's leaf;
-/// the body is then over, and the consumer stops.
+/// the body is then over, and the consumer stops; who asks again all the same, having put a timeout around
+/// `next()`, gets a std::system_error (operation_canceled), for what is missing is no end. What the body
+/// knows of its environment is the consumer's of that `next()`, so it keeps none of it across a `co_yield`.
 template <class T> class [[nodiscard]] async_generator {
     static_assert(!std::is_reference_v<T> && !std::is_void_v<T>, "an async_generator yields objects");
 

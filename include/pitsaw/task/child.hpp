@@ -94,15 +94,12 @@ template <class T> class child<task<T>> {
 
     [[nodiscard]] std::coroutine_handle<> start(boundary& edge, environment const& in,
                                                 promise_header& by) noexcept {
-        auto& promise = frame_.promise();
-        promise.begin_chain(edge, in, &by);
+        auto& promise = begin(edge, in, by);
         return transfer(promise);
     }
 
     void start_queued(boundary& edge, environment const& in, promise_header& by) noexcept {
-        auto& promise = frame_.promise();
-        promise.begin_chain(edge, in, &by);
-        in.executor->ready.push(promise);
+        in.executor->ready.push(begin(edge, in, by));
     }
 
     void collect() noexcept {}
@@ -110,6 +107,13 @@ template <class T> class child<task<T>> {
     [[nodiscard]] result_slot<T>& result() noexcept { return frame_.promise().result; }
 
   private:
+    [[nodiscard]] task_promise<T>& begin(boundary& edge, environment const& in, promise_header& by) noexcept {
+        auto& promise = frame_.promise();
+        check(!promise.is_started(), "a task was given twice to one combinator: it runs once");
+        promise.begin_chain(edge, in, &by);
+        return promise;
+    }
+
     std::coroutine_handle<task_promise<T>> frame_;
 };
 

@@ -12,8 +12,8 @@ namespace pitsaw::inline v0 {
 /// What an interval does with ticks that nobody was waiting for.
 enum class missed_ticks : std::uint8_t {
     burst, ///< delivers each at once, until it has caught up
-    skip,  ///< drops them, and keeps to the grid
-    delay, ///< drops them, and starts a new grid at the late tick
+    skip,  ///< delivers the first late, drops the others, and keeps to the grid
+    delay, ///< delivers the first late, drops the others, and starts a new grid there
 };
 
 /// Ticks at a fixed period; the first one period after the first await.
@@ -22,9 +22,10 @@ enum class missed_ticks : std::uint8_t {
 /// ps::interval every(1s, ps::missed_ticks::skip);
 /// for (;;) { auto at = co_await every.tick(); report(at); }
 /// ```
-/// Lifetime: it must outlive the tick that is awaited; one at a time. Threads: the worker of the task that
-/// awaits; there is no reset, so nothing for another thread to race with. Errors: a period of zero or less is
-/// a checked error. Stopping: a leaf; no tick is lost by it, the next await waits for the same one.
+/// Lifetime: it must outlive the tick that is awaited; one at a time, which is checked. Threads: the worker
+/// of the task that awaits; there is no reset, so nothing for another thread to race with. Errors: a period
+/// of zero or less is a checked error. Stopping: a leaf; no tick is lost by it, the next await waits for the
+/// same one.
 class interval {
   public:
     template <class Rep, class Period>
@@ -37,6 +38,10 @@ class interval {
     class [[nodiscard]] tick_awaiter : sleep_awaiter {
       public:
         explicit tick_awaiter(interval& of) noexcept : sleep_awaiter(never), of_(of) {}
+        tick_awaiter(tick_awaiter&&) = delete;
+        ~tick_awaiter() {
+            if (of_.awaited_ == this) of_.awaited_ = nullptr;
+        }
 
         [[nodiscard]] std::coroutine_handle<> start(promise_header& header) noexcept;
 
@@ -57,6 +62,7 @@ class interval {
     duration period_;
     missed_ticks policy_;
     bool has_begun_ = false;
+    tick_awaiter const* awaited_ = nullptr; ///< the tick that somebody waits for
     time_point next_ = never;
 };
 

@@ -17,6 +17,7 @@
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace ps = pitsaw;
@@ -98,6 +99,39 @@ TEST(portal, call_gives_the_ending_of_the_child_and_leaves_the_group_alone) {
     EXPECT_TRUE(ps::sync_wait(world.rt, group_beside_a_thread({}, on_thread)).has_value());
     EXPECT_EQ(ends, "3 void 5 boom no task stopped error");
     EXPECT_EQ(world.lost, texts());
+}
+
+struct writes_when_it_goes {
+    explicit writes_when_it_goes(std::atomic<int>& to) : where(&to) {}
+    writes_when_it_goes(writes_when_it_goes&& other) noexcept : where(std::exchange(other.where, nullptr)) {}
+    ~writes_when_it_goes() {
+        if (where == nullptr) return;
+        std::this_thread::sleep_for(5ms); // the caller must still be waiting
+        ++*where;
+    }
+    std::atomic<int>* where;
+};
+
+TEST(portal, call_returns_after_all_that_the_child_owned_is_gone) {
+    watchdog const guard;
+    observed_runtime world;
+    int wrong = 0;
+    auto on_thread = [&](ps::portal const& to) {
+        for (bool const throws : {false, true}) {
+            std::atomic<int> gone = 0; // on this stack: it may be lent to the child
+            auto child = [in_capture = writes_when_it_goes(gone),
+                          throws](writes_when_it_goes) mutable -> ps::task<int> {
+                co_await ps::this_task::yield();
+                if (throws) throw std::runtime_error("boom");
+                co_return 1;
+            };
+            auto const end = to.call(std::move(child), writes_when_it_goes(gone));
+            wrong += gone != 2 ? 1 : 0;
+            wrong += end.has_value() == throws ? 1 : 0;
+        }
+    };
+    EXPECT_TRUE(ps::sync_wait(world.rt, group_beside_a_thread({}, on_thread)).has_value());
+    EXPECT_EQ(wrong, 0);
 }
 
 TEST(portal, a_child_that_fails_is_the_failure_of_the_group) {

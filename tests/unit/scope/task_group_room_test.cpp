@@ -340,4 +340,13 @@ TEST(task_group_room, twenty_thousand_children_cost_one_suspension_each) {
     EXPECT_EQ(world.elapsed(), now);
 }
 
+TEST(task_group_room_death, room_for_nobody_is_a_checked_error) {
+    auto run = []() -> ps::task<> {
+        ps::task_group_options options;
+        options.children_max = 0;
+        co_await ps::task_group::run(options, [](ps::task_group&) -> ps::task<> { co_return; });
+    };
+    EXPECT_DEATH((void)ps::sync_wait(run()), "children_max is at least 1");
+}
+
 } // namespace

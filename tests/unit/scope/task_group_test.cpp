@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 namespace ps = pitsaw;
@@ -425,6 +426,17 @@ TEST(task_group_death, a_body_that_is_no_coroutine_cannot_spawn) {
     };
     auto run = [&]() -> ps::task<> { co_await ps::task_group::run(eager); };
     EXPECT_DEATH((void)ps::sync_wait(run()), "make the body a coroutine");
+}
+
+TEST(task_group_death, use_from_another_thread_is_a_checked_error) {
+    auto run = []() -> ps::task<> {
+        co_await ps::task_group::run([](ps::task_group& group) -> ps::task<> {
+            auto child = []() -> ps::task<> { co_return; };
+            std::jthread([&] { group.spawn(child()); }).join();
+            co_return;
+        });
+    };
+    EXPECT_DEATH((void)ps::sync_wait(run()), "from another thread");
 }
 
 } // namespace

@@ -277,4 +277,12 @@ TEST(when_all, five_deep_over_ready_tasks_suspends_no_leaf_and_costs_the_same_ea
     EXPECT_EQ(world.elapsed(), 0ms);
 }
 
+TEST(when_all_death, the_same_task_twice_is_a_checked_error) {
+    auto run = []() -> ps::task<> {
+        auto once = gives_at_once(1);
+        co_await ps::when_all(std::move(once), std::move(once));
+    };
+    EXPECT_DEATH((void)ps::sync_wait(run()), "given twice to one combinator");
+}
+
 } // namespace

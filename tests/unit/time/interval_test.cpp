@@ -204,4 +204,12 @@ TEST(interval_death, a_period_of_nothing_or_less_is_a_checked_error) {
     EXPECT_DEATH(ps::interval(-1ns), "period");
 }
 
+TEST(interval_death, two_ticks_awaited_at_a_time_are_a_checked_error) {
+    auto run = []() -> ps::task<> {
+        ps::interval every(10ms);
+        co_await ps::when_all(every.tick(), every.tick());
+    };
+    EXPECT_DEATH((void)ps::sync_wait(run()), "while another tick of it is awaited");
+}
+
 } // namespace
