@@ -108,6 +108,9 @@ class law_loop {
     /// Called with what poll returned, before any of it runs.
     std::function<void(std::span<event const>)> before_run;
 
+    /// Memory of pools: lent for as long as anything is in flight.
+    std::deque<std::vector<std::byte>> lent;
+
     static constexpr auto patience = std::chrono::seconds(10);
     static constexpr auto a_while = std::chrono::milliseconds(20);
 

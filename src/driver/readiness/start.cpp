@@ -243,6 +243,8 @@ auto readiness_driver::connect(operation const& op, readiness_slot& slot) noexce
         socket_address to;
         if (op.length != sizeof to) return -EINVAL;
         std::memcpy(&to, op.address, sizeof to);
+        // Linux lets the first connect(2) after one that ended in the background succeed (inet_stream_connect).
+        if (slot.is_connected) return -EISCONN;
         slot.ready = slot.ready - readiness::outward; // what was said before it began says nothing of its end
         slot.has_hung_up = false; // a socket that is not connected counts as hung up; tcp_poll of Linux
         slot.error = 0;
@@ -252,6 +254,7 @@ auto readiness_driver::connect(operation const& op, readiness_slot& slot) noexce
             return posix::would_block;
         }
         slot.ready = slot.ready | readiness::outward;
+        slot.is_connected = result == 0;
         // connect(2): of sockets that are not local, EAGAIN is a lack of entries in a table of the kernel.
         return result == posix::would_block ? -ENOBUFS : result;
     }
@@ -262,6 +265,7 @@ auto readiness_driver::connect(operation const& op, readiness_slot& slot) noexce
         return posix::would_block;
     }
     slot.is_connecting = false;
+    slot.is_connected = result == 0;
     slot.error = result;
     return result;
 }
