@@ -85,11 +85,12 @@ auto posix_subject::listen(std::size_t backlog_max) -> listening {
     return {attach(fd), address_bytes(port)};
 }
 
-/// Port 1 is tcpmux, which nobody serves: RFC 7805 makes it historic. A free port could be another test's soon.
+/// Port 1 is tcpmux, which nobody serves: RFC 7805 makes it historic. A free port could be another test's
+/// soon.
 auto posix_subject::address_of_nobody() -> std::vector<std::byte> { return address_bytes(1); }
 
-/// connect(2): AF_UNSPEC dissolves the association; Linux sends a reset to the peer and leaves ECONNRESET here
-/// (tcp_disconnect), and the descriptor stays as it is.
+/// connect(2): AF_UNSPEC dissolves the association; Linux sends a reset to the peer and leaves ECONNRESET
+/// here (tcp_disconnect), and the descriptor stays as it is.
 void posix_subject::reset(descriptor stream) {
     sockaddr nobody = {};
     nobody.sa_family = AF_UNSPEC;

@@ -76,7 +76,8 @@ void epoll_driver::wait_for_edges(time_point until) noexcept {
         if (count < 0 && errno == ENOSYS) has_nanosecond_waits_ = false;
     }
     if (!has_nanosecond_waits_) {
-        // Before Linux 5.11, and where a filter of system calls is older than that: whole milliseconds, rounded up.
+        // Before Linux 5.11, and where a filter of system calls is older than that: whole milliseconds,
+        // rounded up.
         auto const milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
         auto const timeout = std::min<std::int64_t>(milliseconds, std::numeric_limits<int>::max());
         count = ::epoll_wait(epoll_.get(), edges.data(), edges_max,

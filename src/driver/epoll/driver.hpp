@@ -8,8 +8,8 @@ namespace pitsaw::inline v0 {
 
 /// The driver of Linux's epoll(7): for kernels and sandboxes that have no io_uring.
 ///
-/// Each descriptor is registered once, edge-triggered, until it is closed. Files and whatever else epoll cannot
-/// watch are refused by `attach` (`operation_not_permitted`); they belong to the blocking pool.
+/// Each descriptor is registered once, edge-triggered, until it is closed. Files and whatever else epoll
+/// cannot watch are refused by `attach` (`operation_not_permitted`); they belong to the blocking pool.
 /// Lifetime, Threads, Errors: those of `driver`.
 class epoll_driver final : public readiness_driver {
   public:

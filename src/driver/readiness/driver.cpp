@@ -20,8 +20,8 @@ namespace {
 // Calls of the kernel that one turn makes for operations that wait, beyond room for their events.
 constexpr std::size_t calls_per_turn = 64;
 
-// Turns that hand out what is due already and do not ask the kernel; after them one asks, however much is due, so
-// that descriptors that are always ready do not starve the others.
+// Turns that hand out what is due already and do not ask the kernel; after them one asks, however much is
+// due, so that descriptors that are always ready do not starve the others.
 constexpr std::uint32_t turns_without_kernel_max = 8;
 
 auto failed(std::int32_t result) noexcept -> std::unexpected<std::error_code> {
@@ -138,14 +138,15 @@ void readiness_driver::wait(time_point until) noexcept {
 
 auto readiness_driver::take_wake() noexcept -> bool {
     // The load first: a turn that nobody wakes should not pay for a read-modify-write. relaxed: the exchange
-    // acquires, and pairs with the release in wake(), so that what the waker wrote is visible after this poll.
+    // acquires, and pairs with the release in wake(), so that what the waker wrote is visible after this
+    // poll.
     return attention_.load(std::memory_order_relaxed) == is_woken &&
            attention_.exchange(is_running, std::memory_order_acquire) == is_woken;
 }
 
 void readiness_driver::wake() noexcept {
-    // release: pairs with the acquire in take_wake. An exchange continues an earlier wake's release sequence. Only
-    // the first wake of a worker that waits has to reach into the kernel.
+    // release: pairs with the acquire in take_wake. An exchange continues an earlier wake's release
+    // sequence. Only the first wake of a worker that waits has to reach into the kernel.
     if (attention_.exchange(is_woken, std::memory_order_release) == is_waiting) interrupt();
 }
 

@@ -14,10 +14,11 @@ namespace pitsaw::inline v0 {
 
 /// What the drivers share whose kernel says when a call may succeed, and leaves it to them to make the call.
 ///
-/// How an operation goes: submitted -> waiting (in the line of its direction; the first one is tried whenever its
-/// descriptor may be ready) -> ended (result fixed, in the list of events due) -> handed out by poll.
-/// A descriptor is registered once, for edges of both directions; what the edges said is kept in its slot until a
-/// call would block. So a submit that can succeed does so at once and asks the kernel for nothing else.
+/// How an operation goes: submitted -> waiting (in the line of its direction; the first one is tried
+/// whenever its descriptor may be ready) -> ended (result fixed, in the list of events due) -> handed out
+/// by poll. A descriptor is registered once, for edges of both directions; what the edges said is kept in
+/// its slot until a call would block. So a submit that can succeed does so at once and asks the kernel for
+/// nothing else.
 ///
 /// The kernel's own part is left to who derives: `add`, `wait_for_edges` and `interrupt`.
 /// Lifetime, Threads, Errors: those of `driver`.

@@ -31,7 +31,8 @@ void readiness_driver::leave(readiness_line& line, operation& op) noexcept {
     (op.next == nullptr ? line.last : mark_of(*op.next).before) = before;
 }
 
-/// Fixes the result of one that waits, or of an event of it. Nothing changes it any more, a cancel least of all.
+/// Fixes the result of one that waits, or of an event of it. Nothing changes it any more, a cancel least of
+/// all.
 void readiness_driver::end(readiness_slot& slot, operation& op, outcome const& how) noexcept {
     auto& line = slot.lines[direction_of(op.code)];
     leave(line, op);
@@ -93,8 +94,8 @@ void readiness_driver::discard(descriptor target) noexcept {
     close_when_alone(*slot);
 }
 
-/// Law 12. The registration ends with the last reference to what the number meant; edges that still come, because a
-/// child of a fork holds one, find the tag stale.
+/// Law 12. The registration ends with the last reference to what the number meant; edges that still come,
+/// because a child of a fork holds one, find the tag stale.
 void readiness_driver::close_when_alone(readiness_slot& slot) noexcept {
     if (!slot.is_closing() || slot.fd < 0 || !slot.is_idle()) return;
     ::close(std::exchange(slot.fd, -1)); // close(2): the number is free also after an error

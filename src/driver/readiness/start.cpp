@@ -15,7 +15,8 @@ namespace {
 // Calls for one descriptor and direction before another has its turn.
 constexpr std::size_t calls_in_a_row = 16;
 
-// EINTR and connections that were gone before they were accepted: so often in one call, then the next edge or turn.
+// EINTR and connections that were gone before they were accepted: so often in one call, then the next edge
+// or turn.
 constexpr int retries_max = 16;
 
 /// Repeats what a signal interrupted. Calls that do not block are hardly ever interrupted; signal(7).
@@ -24,7 +25,8 @@ template <class Call> auto uninterrupted(Call call) noexcept -> std::int32_t {
         if (auto const result = call(); result != -EINTR) return result;
 }
 
-/// Errors that tell that a connection is broken, and that the call which returned them has taken from the kernel.
+/// Errors that tell that a connection is broken, and that the call which returned them has taken from the
+/// kernel.
 auto is_broken(std::int32_t result) noexcept -> bool {
     switch (-result) {
     case ECONNRESET:
@@ -44,8 +46,8 @@ auto settle_receive(readiness_slot& slot, std::int32_t result, std::size_t wante
     if (result == posix::would_block) {
         slot.ready = slot.ready - readiness::inward;
     } else if (result > 0) {
-        // epoll(7): from a stream, fewer bytes than asked for were all there are, and the next edge is to come.
-        // Not so once the peer has finished: that edge has been.
+        // epoll(7): from a stream, fewer bytes than asked for were all there are, and the next edge is to
+        // come. Not so once the peer has finished: that edge has been.
         if (slot.is_stream && static_cast<std::size_t>(result) < wanted && !slot.has_hung_up)
             slot.ready = slot.ready - readiness::inward;
     } else if (is_broken(result)) {
@@ -243,7 +245,8 @@ auto readiness_driver::connect(operation const& op, readiness_slot& slot) noexce
         socket_address to;
         if (op.length != sizeof to) return -EINVAL;
         std::memcpy(&to, op.address, sizeof to);
-        // Linux lets the first connect(2) after one that ended in the background succeed (inet_stream_connect).
+        // Linux lets the first connect(2) after one that ended in the background succeed
+        // (inet_stream_connect).
         if (slot.is_connected) return -EISCONN;
         slot.ready = slot.ready - readiness::outward; // what was said before it began says nothing of its end
         slot.has_hung_up = false; // a socket that is not connected counts as hung up; tcp_poll of Linux
@@ -270,8 +273,8 @@ auto readiness_driver::connect(operation const& op, readiness_slot& slot) noexce
     return result;
 }
 
-/// Level, not edge: what is true now. The error of a broken connection can be taken from the kernel once, so who
-/// takes it leaves it in the slot for the others.
+/// Level, not edge: what is true now. The error of a broken connection can be taken from the kernel once,
+/// so who takes it leaves it in the slot for the others.
 auto readiness_driver::watch(operation const& op, readiness_slot& slot, bool is_new) noexcept
     -> std::int32_t {
     if (slot.error != 0) return slot.error;

@@ -91,8 +91,8 @@ class readiness_table {
         auto& candidate = slots_[target.index];
         return candidate.is_open && candidate.generation == target.generation ? &candidate : nullptr;
     }
-    /// Makes the descriptors of the slot stale. The index is free for a new tenant at once, or, where the slot is in
-    /// the list of those to look at, once `release` is called.
+    /// Makes the descriptors of the slot stale. The index is free for a new tenant at once, or, where the
+    /// slot is in the list of those to look at, once `release` is called.
     void remove(readiness_slot& slot) noexcept {
         auto next = slot.generation + 1;
         if (next == 0) next = 1; // 0 means no descriptor
