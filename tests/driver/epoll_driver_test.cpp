@@ -88,11 +88,12 @@ TEST_F(epoll_driver_test, a_loop_that_is_always_busy_still_hears_from_the_kernel
 TEST_F(epoll_driver_test, a_descriptor_that_is_always_ready_leaves_room_for_the_others) {
     auto const [left, right] = subject.connected_pair();
     auto const [other_left, other_right] = subject.connected_pair();
-    ASSERT_TRUE(loop.send_all(right, 0, 1'000));
-    ASSERT_TRUE(loop.send_all(other_right, 0, 1));
     for (int i = 0; i < 500; ++i) loop.submit(loop.make_receive(left, 1));
     auto& other = loop.make_receive(other_left, 1);
     loop.submit(other);
+    loop.turn(loop.io().now()); // they wait from here on
+    ASSERT_TRUE(loop.send_all(right, 0, 1'000));
+    ASSERT_TRUE(loop.send_all(other_right, 0, 1));
     ASSERT_TRUE(loop.run_until_ended(other));
     EXPECT_LT(loop.finals().size(), 100U);
 }
