@@ -36,14 +36,14 @@ void readiness_driver::leave(readiness_line& line, operation& op) noexcept {
 void readiness_driver::end(readiness_slot& slot, operation& op, outcome const& how) noexcept {
     auto& line = slot.lines[direction_of(op.code)];
     leave(line, op);
-    auto& mark = mark_of(op);
-    mark.result = how.result;
-    mark.flags = how.flags;
-    mark.buffer = how.buffer;
+    auto& own = mark_of(op);
+    own.result = how.result;
+    own.flags = how.flags;
+    own.buffer = how.buffer;
     auto const is_one_of_many =
         op.code == op_code::accept ? how.result >= 0 : has(how.flags, event_flag::pooled);
     if (is_one_of_many && has(op.options, op_option::multishot)) {
-        mark.flags = mark.flags | event_flag::more;
+        own.flags = own.flags | event_flag::more;
         op.state = reporting;
         line.reporting = &op;
     } else {
@@ -121,8 +121,8 @@ auto readiness_driver::hand_out(std::span<event> out) noexcept -> std::size_t {
 
 /// The loan ends here if the event is the final one.
 auto readiness_driver::hand_out(operation& op) noexcept -> event {
-    auto& mark = mark_of(op);
-    event const what = {.op = &op, .result = mark.result, .flags = mark.flags, .buffer = mark.buffer};
+    auto& own = mark_of(op);
+    event const what = {.op = &op, .result = own.result, .flags = own.flags, .buffer = own.buffer};
     auto const at = std::exchange(op.state, idle);
     if (at == ended_alone) {
         --in_flight_;
@@ -138,7 +138,7 @@ auto readiness_driver::hand_out(operation& op) noexcept -> event {
     if (at == reporting) {
         line.reporting = nullptr;
         enter_first(line, op);
-        if (mark.cancel_asked)
+        if (own.cancel_asked)
             ask_to_end(slot, op);
         else
             make_pending(slot);
