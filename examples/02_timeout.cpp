@@ -31,7 +31,7 @@ ps::task<> work() {
     if (!dialled)
         std::printf("dial: %s\n", dialled.error() == std::errc::timed_out ? "timed out" : "refused");
 
-    // A moment instead of a span. Time is virtual in this program: the day passes at once.
+    // A moment instead of a span. With PITSAW_DRIVER=sim time is virtual: the day passes at once.
     auto const tomorrow = ps::this_task::now() + 24h;
     auto day = co_await ps::with_deadline(tomorrow, ps::sleep(25h));
     std::printf("a day: %s\n", day ? "slept" : "timed out");

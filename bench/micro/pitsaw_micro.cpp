@@ -50,6 +50,16 @@ class next_poll_driver final : public ps::driver {
     auto attach(ps::native_handle) noexcept -> ps::io_result<ps::descriptor> override {
         return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
     }
+    auto open_stream(ps::address_family) noexcept -> ps::io_result<ps::descriptor> override {
+        return attach(ps::native_handle::none);
+    }
+    auto control(ps::descriptor, ps::socket_command&) noexcept -> ps::io_result<void> override {
+        return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
+    }
+    auto lend(std::span<std::byte>, std::uint32_t) noexcept -> ps::io_result<std::uint16_t> override {
+        return std::unexpected(std::make_error_code(std::errc::not_enough_memory));
+    }
+    void give_back(std::uint16_t, std::uint16_t) noexcept override {}
     auto attempt(ps::operation&, ps::event&) noexcept -> bool override { return false; }
     void submit(ps::operation& op) noexcept override {
         op.state = 1;

@@ -10,6 +10,8 @@ auto name(op_code code) noexcept -> std::string_view {
         return "receive";
     case op_code::send:
         return "send";
+    case op_code::watch:
+        return "watch";
     case op_code::accept:
         return "accept";
     case op_code::connect:

@@ -1,4 +1,6 @@
+#include "driver/epoll/driver.hpp"
 #include "driver/laws.hpp"
+#include "driver/posix_subject.hpp"
 #include "driver/sim_subject.hpp"
 
 namespace pitsaw::laws {
@@ -6,6 +8,11 @@ namespace {
 
 auto sim_case(std::string name, sim_driver_options options) -> driver_case {
     return {"sim_" + std::move(name), [options] { return std::make_unique<sim_subject>(options); }};
+}
+
+auto epoll_case(std::string name, posix_options options) -> driver_case {
+    return {std::move(name),
+            [options] { return std::make_unique<posix_subject>(epoll_driver::make().value(), options); }};
 }
 
 } // namespace
@@ -33,6 +40,8 @@ auto driver_cases() -> std::vector<driver_case> {
     with("never_inline", [](auto& o) { o.inline_percent = 0; });
     with("cancel_always_too_late", [](auto& o) { o.cancel_late_percent = 100; });
     with("multishot_of_one", [](auto& o) { o.multishot_ends_percent = 100; });
+    cases.push_back(epoll_case("epoll", {}));
+    cases.push_back(epoll_case("epoll_small_buffers", {.buffer_bytes = 1})); // the kernel's minimum: some KiB
     return cases;
 }
 

@@ -17,6 +17,19 @@ class decorator : public driver {
     auto attach(native_handle handle) noexcept -> io_result<descriptor> override {
         return inner_.attach(handle);
     }
+    auto open_stream(address_family family) noexcept -> io_result<descriptor> override {
+        return inner_.open_stream(family);
+    }
+    auto control(descriptor target, socket_command& command) noexcept -> io_result<void> override {
+        return inner_.control(target, command);
+    }
+    auto lend(std::span<std::byte> memory, std::uint32_t buffer_bytes) noexcept
+        -> io_result<std::uint16_t> override {
+        return inner_.lend(memory, buffer_bytes);
+    }
+    void give_back(std::uint16_t pool, std::uint16_t buffer) noexcept override {
+        inner_.give_back(pool, buffer);
+    }
     auto attempt(operation& op, event& finished) noexcept -> bool override {
         return inner_.attempt(op, finished);
     }

@@ -218,8 +218,9 @@ auto receives_end_in_order(law_subject& subject) -> finding {
     law_loop loop(subject);
     auto const [left, right] = subject.connected_pair();
     for (int i = 0; i < 60; ++i) loop.submit(loop.make_receive(left, 3));
-    for (std::size_t at = 0; loop.in_flight() > 0; ++at)
+    for (std::size_t at = 0; at < 60 * 3 && loop.in_flight() > 0; ++at)
         if (!loop.send_all(right, at, 1)) return "law 13: nothing can be sent";
+    if (!loop.run_until([&] { return loop.in_flight() == 0; })) return "law 1: a final event is missing";
     std::size_t received = 0;
     tracked const* previous = nullptr;
     for (auto const* const op : loop.finals()) {
@@ -251,6 +252,7 @@ auto sends_and_shutdown_go_out_in_order(law_subject& subject) -> finding {
         if (receive.result() == 0) break;
         got.insert(got.end(), receive.bytes.begin(), receive.bytes.begin() + receive.result());
     }
+    if (!loop.run_until([&] { return loop.in_flight() == 0; })) return "law 1: a final event is missing";
     std::vector<std::byte>
         wanted; // each send may be short, none may come before one that was submitted earlier
     for (auto const* const op : sends) {

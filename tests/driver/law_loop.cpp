@@ -5,7 +5,7 @@
 namespace pitsaw::laws {
 
 tracked::tracked(law_loop& by, op_code what, descriptor on) noexcept
-    : operation(what, on, &law_loop::on_event), loop(by), serial(by.made_++) {}
+    : wide_operation(what, on, &law_loop::on_event), loop(by), serial(by.made_++) {}
 
 auto tracked::was_cancelled() const noexcept -> bool {
     return result() < 0 && to_error(result()) == std::errc::operation_canceled;

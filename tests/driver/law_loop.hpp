@@ -17,7 +17,7 @@ namespace pitsaw::laws {
 class law_loop;
 
 /// An operation that remembers what happened to it.
-struct tracked : operation {
+struct tracked : wide_operation {
     tracked(law_loop& by, op_code what, descriptor on) noexcept;
 
     law_loop& loop;
@@ -107,6 +107,9 @@ class law_loop {
 
     /// Called with what poll returned, before any of it runs.
     std::function<void(std::span<event const>)> before_run;
+
+    /// Memory of pools: lent for as long as anything is in flight.
+    std::deque<std::vector<std::byte>> lent;
 
     static constexpr auto patience = std::chrono::seconds(10);
     static constexpr auto a_while = std::chrono::milliseconds(20);

@@ -58,6 +58,19 @@ auto wake_during_poll_ends_it(law_subject& subject) -> finding;
 auto no_wake_of_many_threads_is_lost(law_subject& subject) -> finding;
 // 15
 auto drain_ends_everything(law_subject& subject) -> finding;
+// 16
+auto pooled_receives_take_a_buffer_when_ready(law_subject& subject) -> finding;
+auto an_empty_pool_leaves_the_bytes(law_subject& subject) -> finding;
+auto multishot_receives_bring_every_byte(law_subject& subject) -> finding;
+auto cancelled_multishot_receives_lose_no_bytes(law_subject& subject) -> finding;
+auto wrong_pools_are_refused(law_subject& subject) -> finding;
+// what single operations and commands do
+auto watch_sees_the_peer_finish(law_subject& subject) -> finding;
+auto watch_sees_the_connection_break(law_subject& subject) -> finding;
+auto watch_needs_a_connection(law_subject& subject) -> finding;
+auto vectored_sends_keep_the_order(law_subject& subject) -> finding;
+auto socket_commands_tell_addresses(law_subject& subject) -> finding;
+auto operations_wait_behind_a_connect(law_subject& subject) -> finding;
 
 /// One test of each law, for each case of `driver_cases`.
 class driver_laws : public ::testing::TestWithParam<driver_case> {

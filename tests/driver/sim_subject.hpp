@@ -23,9 +23,9 @@ class sim_subject final : public law_subject {
     auto connected_pair() -> std::pair<descriptor, descriptor> override { return sim_.make_stream_pair(); }
     auto socket() -> descriptor override { return sim_.make_socket(); }
     auto listen(std::size_t backlog_max) -> listening override {
-        return {sim_.listen({next_port_}, backlog_max), address_bytes(next_port_++)};
+        return {sim_.listen(address_of(next_port_), backlog_max), address_bytes(next_port_++)};
     }
-    auto address_of_nobody() -> std::vector<std::byte> override { return address_bytes(0); }
+    auto address_of_nobody() -> std::vector<std::byte> override { return address_bytes(1); }
     void reset(descriptor stream) override { sim_.reset(stream); }
     auto open_objects() -> std::size_t override { return sim_.statistics().objects_open; }
     void abandon() noexcept override {
@@ -36,14 +36,17 @@ class sim_subject final : public law_subject {
     }
 
   private:
-    static auto address_bytes(std::uint32_t port) -> std::vector<std::byte> {
-        auto const bytes = std::bit_cast<std::array<std::byte, sizeof(sim_address)>>(sim_address{port});
+    static auto address_of(std::uint16_t port) -> socket_address {
+        return {.family = address_family::ipv4, .port = port};
+    }
+    static auto address_bytes(std::uint16_t port) -> std::vector<std::byte> {
+        auto const bytes = std::bit_cast<std::array<std::byte, sizeof(socket_address)>>(address_of(port));
         return {bytes.begin(), bytes.end()};
     }
 
     sim_driver sim_;
     std::unique_ptr<driver> judged_;
-    std::uint32_t next_port_ = 1;
+    std::uint16_t next_port_ = 2; // nobody is at 1
 };
 
 } // namespace pitsaw::laws

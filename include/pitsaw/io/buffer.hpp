@@ -25,6 +25,27 @@ inline void set_source(operation& op, std::span<std::byte const> bytes) noexcept
     op.length = static_cast<std::uint32_t>(std::min(bytes.size(), transfer_bytes_max));
 }
 
+/// One piece of a vectored send. The layout is POSIX's `iovec`.
+struct source_span {
+    void const* address = nullptr;
+    std::size_t length = 0; // bytes
+};
+
+/// At most this many pieces go into one vectored send: IOV_MAX of Linux.
+inline constexpr std::size_t pieces_max = 1024;
+
+/// Lends `pieces` and the bytes they name to a send, until its final event. More than `pieces_max` are sent in part.
+inline void set_pieces(wide_operation& op, std::span<source_span const> pieces) noexcept {
+    op.address = const_cast<source_span*>(pieces.data()); // as in set_source
+    op.length = static_cast<std::uint32_t>(std::min(pieces.size(), pieces_max));
+    op.options = op.options | op_option::vectored;
+}
+
+/// The pieces lent, as a driver sees them.
+[[nodiscard]] inline auto pieces_of(operation const& op) noexcept -> std::span<source_span const> {
+    return {static_cast<source_span const*>(op.address), op.length};
+}
+
 /// The bytes lent, as a driver sees them.
 [[nodiscard]] inline auto buffer_of(operation const& op) noexcept -> std::span<std::byte> {
     return {static_cast<std::byte*>(op.address), op.length};

@@ -4,6 +4,7 @@
 #include <pitsaw/io/event.hpp>
 #include <pitsaw/io/operation.hpp>
 #include <pitsaw/io/result.hpp>
+#include <pitsaw/io/socket_command.hpp>
 
 #include <cstddef>
 #include <span>
@@ -15,6 +16,9 @@ struct driver_features {
     char const* name = "";     // "sim", "io_uring", ...
     bool virtual_time = false; // time passes only where the driver says so: a wait costs nothing
 };
+
+/// Buffers of one pool: what Linux takes in a ring of them (io_uring_register(2), IORING_REGISTER_PBUF_RING).
+inline constexpr std::size_t pool_buffers_max = 32'768;
 
 /// What one call of `driver::drain` leaves.
 struct drain_progress {
@@ -45,7 +49,8 @@ struct drain_progress {
 ///    included. It never chooses the result: an operation that completed reports its bytes or its handle;
 ///    one that ends with `operation_canceled` has moved nothing.
 /// 4. **Results own resources.** A handle in an event belongs to `on_event`, which closes it (attach,
-///    then discard) if nobody wants it any more.
+///    then discard) if nobody wants it any more. So does a buffer, which it gives back. A result of 0 and an
+///    error bring no buffer.
 /// 5. **No re-entry.** `attempt`, `submit`, `cancel` and `poll` run no user code. `poll` fills the span;
 ///    the loop calls `on_event` afterwards.
 /// 6. **Clean results.** No `interrupted`, no `operation_would_block` and no spurious wake leaves a
@@ -66,15 +71,18 @@ struct drain_progress {
 ///     descriptor, and its number is not reused before.
 /// 13. **Order.** At most one operation for each descriptor and direction (receive, accept; send,
 ///     connect, shutdown) is at work. Others wait in the driver, first in, first out, and `attempt`
-///     declines to overtake them.
+///     declines to overtake them. A watch has no direction: any number of them wait at a time.
 /// 14. **Wake is sticky.** A wake before or during a `poll` makes that `poll` return.
 /// 15. **Teardown.** A driver is destroyed with nothing in flight; `drain` cancels, waits, and names what
 ///     remains.
+/// 16. **Pools.** A pooled receive takes its buffer when there is something to receive, so that one that
+///     waits holds none. Where the pool is empty then, it ends with `no_buffer_space`, and what there was to
+///     receive stays where it is. A buffer is in one event at a time, until it is given back.
 ///
 /// Lifetime: outlives its operations and whoever may call `wake`. Immovable. What is still attached when it
 /// is destroyed is closed.
 /// Threads: one worker's; every member but `wake` is called by that worker only.
-/// Errors: those of an operation are in its final event; only `attach` returns one.
+/// Errors: those of an operation are in its final event; only what is done at once returns one.
 class driver {
   public:
     driver() = default;
@@ -87,6 +95,21 @@ class driver {
 
     /// Takes the object over, also when it fails: the handle is then closed.
     [[nodiscard]] virtual auto attach(native_handle handle) noexcept -> io_result<descriptor> = 0;
+
+    /// A stream socket that is not connected yet.
+    [[nodiscard]] virtual auto open_stream(address_family family) noexcept -> io_result<descriptor> = 0;
+
+    /// A call that does not wait.
+    [[nodiscard]] virtual auto control(descriptor target, socket_command& command) noexcept
+        -> io_result<void> = 0;
+
+    /// Lends `memory` for pooled receives, cut into at most `pool_buffers_max` buffers of `buffer_bytes`. The loan
+    /// lasts as long as the driver. Returns the pool's number. Fails with `not_enough_memory` and the like.
+    [[nodiscard]] virtual auto lend(std::span<std::byte> memory, std::uint32_t buffer_bytes) noexcept
+        -> io_result<std::uint16_t> = 0;
+
+    /// Ends the use of a buffer that an event brought.
+    virtual void give_back(std::uint16_t pool, std::uint16_t buffer) noexcept = 0;
 
     /// Tries without waiting. True: it is done, `finished` holds the result, the operation was never in
     /// flight and its `on_event` is not due. False: nothing happened; submit it. Declines what is multishot.

@@ -16,16 +16,28 @@ enum class op_code : std::uint8_t {
     nop,      // ends with 0; needs no target
     receive,  // address, length: where to. Ends with the bytes received, 0 at the end of the stream
     send,     // address, length: what. Ends with the bytes sent, which may be fewer
+    watch,    // takes nothing. Ends with 0 once the peer has finished, or with the error of a broken connection
     accept,   // ends with the native handle of a new connection
-    connect,  // address, length: the peer's address in the form of the driver's system. Ends with 0
+    connect,  // a wide_operation; address, length: the peer's socket_address. Ends with 0
     shutdown, // nothing more will be sent; waits its turn behind the sends before it. Ends with 0
     close,    // ends every other operation on the target first. Ends with 0; a cancel does not reach it
 };
 
-enum class op_option : std::uint8_t {
+enum class op_option : std::uint8_t { // bits
     none = 0,
-    multishot = 1, // accept: one event flagged `more` a connection, until it is cancelled or ends by itself
+    multishot = 1, // accept: one event flagged `more` a connection; receive, with pooled: one a buffer; until it is
+                   // cancelled or ends by itself
+    pooled = 2,    // receive: into a buffer of `pool` that the driver takes once there is something to receive
+    vectored = 4,  // send, a wide_operation: address, length: an array of `source_span`
+    broken = 8,    // watch: ends only when the connection is broken, not when the peer has finished
 };
+[[nodiscard]] constexpr op_option operator|(op_option a, op_option b) noexcept {
+    return static_cast<op_option>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
+}
+/// Whether `options` has the bit `one`.
+[[nodiscard]] constexpr bool has(op_option options, op_option one) noexcept {
+    return (static_cast<std::uint8_t>(options) & static_cast<std::uint8_t>(one)) != 0;
+}
 
 /// One thing that a driver is to do: plain data that the caller owns and the driver interprets.
 ///
@@ -53,6 +65,7 @@ struct operation {
     // The caller's: set before submit, unchanged until the final event.
     op_code code = op_code::nop;
     op_option options = op_option::none;
+    std::uint16_t pool = 0;   // pooled: what `driver::lend` returned
     std::uint32_t length = 0; // bytes at `address`
     descriptor target;
     void* address = nullptr;
@@ -64,6 +77,13 @@ struct operation {
     std::uint32_t state = 0; // 0: not in flight; otherwise the driver's own
 };
 static_assert(sizeof(operation) == 80);
+
+/// An operation with room for what a driver's system wants to find in memory while it works: the peer's
+/// `sockaddr` of a connect, the `msghdr` of a vectored send.
+struct wide_operation : operation {
+    using operation::operation;
+    alignas(8) std::byte native[64] = {}; // the driver's
+};
 
 /// The operation's name as a log or a failed check prints it.
 [[nodiscard]] auto name(op_code code) noexcept -> std::string_view;

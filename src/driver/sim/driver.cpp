@@ -70,6 +70,41 @@ auto sim_driver::attach(native_handle handle) noexcept -> io_result<descriptor> 
     return descriptor{index, made.generation};
 }
 
+auto sim_driver::open_stream(address_family) noexcept -> io_result<descriptor> {
+    return attach(sockets_.make_socket());
+}
+
+auto sim_driver::control(descriptor target, socket_command& command) noexcept -> io_result<void> {
+    check_home();
+    auto* const on = find(target);
+    if (on == nullptr || on->closing != nobody)
+        return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
+    if (auto const result = sockets_.control(on->handle, command); result < 0)
+        return std::unexpected(to_error(result));
+    return {};
+}
+
+auto sim_driver::lend(std::span<std::byte> memory, std::uint32_t buffer_bytes) noexcept
+    -> io_result<std::uint16_t> {
+    check_home();
+    auto const count = buffer_bytes == 0 ? 0 : memory.size() / buffer_bytes;
+    if (count == 0 || count > pool_buffers_max || pools_.size() > UINT16_MAX)
+        return std::unexpected(std::make_error_code(std::errc::invalid_argument));
+    auto& made = pools_.emplace_back(pool{memory, buffer_bytes, {}, std::vector<bool>(count, true)});
+    for (auto left = count; left != 0; --left) made.free.push_back(static_cast<std::uint16_t>(left - 1));
+    return static_cast<std::uint16_t>(pools_.size() - 1);
+}
+
+void sim_driver::give_back(std::uint16_t pool, std::uint16_t buffer) noexcept {
+    check_home();
+    check(pool < pools_.size() && buffer < pools_[pool].is_free.size() && !pools_[pool].is_free[buffer],
+          "driver law 16 (pools): a buffer was given back that no event had brought");
+    auto& to = pools_[pool];
+    std::ranges::fill(to.buffer(buffer), std::byte{0xA5}); // whoever still reads it finds nonsense
+    to.is_free[buffer] = true;
+    to.free.push_back(buffer);
+}
+
 auto sim_driver::find(descriptor target) noexcept -> slot* {
     if (target.index >= slots_.size()) return nullptr;
     auto& candidate = slots_[target.index];
@@ -232,10 +267,12 @@ auto sim_driver::make_stream_pair() -> std::pair<descriptor, descriptor> {
 
 auto sim_driver::make_socket() -> descriptor { return *attach(sockets_.make_socket()); }
 
-auto sim_driver::listen(sim_address at, std::size_t backlog_max) -> descriptor {
-    auto const listener = sockets_.listen(at, backlog_max);
-    check(listener != native_handle::none, "another listener of this world has the port");
-    return *attach(listener);
+auto sim_driver::listen(socket_address at, std::size_t backlog_max) -> descriptor {
+    auto const listener = make_socket();
+    socket_command bind{.what = socket_command::bind, .address = at};
+    socket_command listen{.what = socket_command::listen, .value = static_cast<std::int32_t>(backlog_max)};
+    check(control(listener, bind) && control(listener, listen), "another listener of this world has the port");
+    return listener;
 }
 
 void sim_driver::reset(descriptor stream) {

@@ -47,6 +47,11 @@ class sim_driver final : public driver {
 
     auto now() const noexcept -> time_point override { return now_; }
     auto attach(native_handle handle) noexcept -> io_result<descriptor> override;
+    auto open_stream(address_family family) noexcept -> io_result<descriptor> override;
+    auto control(descriptor target, socket_command& command) noexcept -> io_result<void> override;
+    auto lend(std::span<std::byte> memory, std::uint32_t buffer_bytes) noexcept
+        -> io_result<std::uint16_t> override;
+    void give_back(std::uint16_t pool, std::uint16_t buffer) noexcept override;
     auto attempt(operation& op, event& finished) noexcept -> bool override;
     void submit(operation& op) noexcept override;
     void cancel(operation& op) noexcept override;
@@ -59,7 +64,7 @@ class sim_driver final : public driver {
     // The simulated world, beside the interface.
     [[nodiscard]] auto make_stream_pair() -> std::pair<descriptor, descriptor>;
     [[nodiscard]] auto make_socket() -> descriptor;
-    [[nodiscard]] auto listen(sim_address at, std::size_t backlog_max = 128) -> descriptor;
+    [[nodiscard]] auto listen(socket_address at, std::size_t backlog_max = 128) -> descriptor;
     void reset(descriptor stream); // the network breaks the connection for both ends
     void advance(duration by);     // a task blocks the thread: time passes and nobody polls
     [[nodiscard]] auto is_stuck() const noexcept
@@ -69,7 +74,7 @@ class sim_driver final : public driver {
 
   private:
     static constexpr std::uint32_t nobody = UINT32_MAX;
-    enum direction : std::uint8_t { inward, outward, no_direction };
+    enum direction : std::uint8_t { inward, outward, no_direction, directions };
     enum class stage : std::uint8_t { free, waiting, scheduled, blocked, ended };
     enum class step_kind : std::uint8_t { take_place, cancel, deliver };
 
@@ -78,7 +83,9 @@ class sim_driver final : public driver {
         std::uint64_t sequence = 0; // of submission; also what makes a stale reference to the record stale
         stage at = stage::free;
         bool cancel_asked = false;
-        bool more = false; // the event due is not the final one
+        bool more = false;          // the event due is not the final one
+        bool has_buffer = false;    // `buffer` goes out with the event due
+        std::uint16_t buffer = 0;
         std::int32_t result = 0;
         std::uint32_t ticket = 0; // of its one valid take_place or deliver step
         std::uint32_t slot = nobody;
@@ -96,8 +103,18 @@ class sim_driver final : public driver {
         native_handle handle = native_handle::none;
         std::uint32_t generation = 1;
         bool is_open = false;
-        queue queues[2];
+        queue queues[directions];
         std::uint32_t closing = nobody; // the record of its close
+    };
+    struct pool { // what was lent
+        std::span<std::byte> memory;
+        std::uint32_t buffer_bytes;
+        std::vector<std::uint16_t> free;
+        std::vector<bool> is_free;
+
+        [[nodiscard]] auto buffer(std::uint16_t which) const noexcept -> std::span<std::byte> {
+            return memory.subspan(std::size_t{which} * buffer_bytes, buffer_bytes);
+        }
     };
     struct step { // a thing that happens at a time
         time_point at;
@@ -137,6 +154,7 @@ class sim_driver final : public driver {
     void begin_close_when_alone(slot& of) noexcept;
     [[nodiscard]] auto perform(operation const& op, slot const* on,
                                std::span<std::byte> receive_into) noexcept -> std::int32_t;
+    [[nodiscard]] auto receive_pooled(record& r, slot const& on) noexcept -> std::int32_t;
     void take_place(std::uint32_t which) noexcept;
     void look_again() noexcept;
 
@@ -157,6 +175,7 @@ class sim_driver final : public driver {
     std::deque<slot> slots_;
     std::vector<std::uint32_t> free_slots_;
     std::vector<std::uint32_t> slot_of_handle_; // by native handle
+    std::deque<pool> pools_;
     std::vector<step> agenda_;                  // a heap, the earliest first
     sim_statistics counts_;
     std::thread::id home_;                // set by the first call that starts, cancels or polls

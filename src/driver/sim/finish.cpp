@@ -1,5 +1,6 @@
 #include "driver/sim/driver.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <system_error>
 
@@ -21,6 +22,12 @@ void sim_driver::deliver(std::uint32_t which, event& written) noexcept {
     if (r.op == nullptr) return release(which);
     if (options_.check_loans) r.loan.verify(*r.op);
     written = {.op = r.op, .result = r.result, .flags = r.more ? event_flag::more : event_flag::none};
+    if (std::exchange(r.has_buffer, false)) {
+        written.flags = written.flags | event_flag::pooled;
+        written.buffer = r.buffer;
+        std::ranges::copy(r.received, pools_[r.op->pool].buffer(r.buffer).begin());
+        r.received.clear();
+    }
     if (r.more) return go_on(which);
     if (!r.received.empty()) std::memcpy(r.op->address, r.received.data(), r.received.size());
     r.op->state = 0;

@@ -14,14 +14,15 @@ constexpr auto poison = std::byte{0xA5};
 
 enum class use : std::uint8_t { none, written, read };
 
-auto use_of_buffer(op_code code) noexcept -> use {
+auto use_of_buffer(op_code code, op_option options) noexcept -> use {
     switch (code) {
     case op_code::receive:
-        return use::written;
+        return has(options, op_option::pooled) ? use::none : use::written;
     case op_code::send:
     case op_code::connect:
         return use::read;
     case op_code::nop:
+    case op_code::watch:
     case op_code::accept:
     case op_code::shutdown:
     case op_code::close:
@@ -52,6 +53,14 @@ auto is_poisoned(std::span<std::byte const> bytes) noexcept -> bool {
            (bytes[0] == poison && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
+auto hash_of_source(operation const& op) noexcept -> std::uint64_t {
+    if (!has(op.options, op_option::vectored)) return hash_of(buffer_of(op));
+    auto hash = hash_of(std::as_bytes(pieces_of(op)));
+    for (auto const& piece : pieces_of(op))
+        hash = hash * 31 + hash_of({static_cast<std::byte const*>(piece.address), piece.length});
+    return hash;
+}
+
 /// The operation may have been overwritten, so the report is of what was lent.
 [[noreturn]] void report(op_code code, descriptor target, char const* what) noexcept {
     char text[160];
@@ -70,14 +79,14 @@ void sim_loan::begin(operation& op) noexcept {
     target_ = op.target;
     address_ = op.address;
     on_event_ = op.on_event;
-    switch (use_of_buffer(op.code)) {
+    switch (use_of_buffer(op.code, op.options)) {
     case use::none:
         break;
     case use::written:
         if (op.length != 0) std::memset(op.address, static_cast<int>(poison), op.length);
         break;
     case use::read:
-        hash_ = hash_of(buffer_of(op));
+        hash_ = hash_of_source(op);
         break;
     }
 }
@@ -86,14 +95,14 @@ void sim_loan::verify(operation const& op) const noexcept {
     auto const same = op.code == code_ && op.options == options_ && op.length == length_ &&
                       op.target == target_ && op.address == address_ && op.on_event == on_event_;
     if (!same) report(code_, target_, "the owner changed a field");
-    switch (use_of_buffer(code_)) {
+    switch (use_of_buffer(code_, options_)) {
     case use::none:
         break;
     case use::written:
         if (!is_poisoned(buffer_of(op))) report(code_, target_, "the owner wrote to the buffer");
         break;
     case use::read:
-        if (hash_of(buffer_of(op)) != hash_) report(code_, target_, "the owner changed the bytes");
+        if (hash_of_source(op) != hash_) report(code_, target_, "the owner changed the bytes");
         break;
     }
 }

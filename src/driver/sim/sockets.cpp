@@ -34,6 +34,11 @@ auto sim_sockets::at(native_handle which) -> socket& {
     return sockets_[static_cast<std::size_t>(which)];
 }
 
+auto sim_sockets::at(native_handle which) const -> socket const& {
+    check(is_open(which), "the simulated world has no open object with this handle");
+    return sockets_[static_cast<std::size_t>(which)];
+}
+
 auto sim_sockets::is_open(native_handle which) const noexcept -> bool {
     auto const index = static_cast<std::size_t>(which);
     return index < sockets_.size() && sockets_[index].is != kind::free;
@@ -60,18 +65,63 @@ auto sim_sockets::make_pair() -> std::pair<native_handle, native_handle> {
     return {native_handle(one), native_handle(other)};
 }
 
-auto sim_sockets::find_listener(sim_address where) const noexcept -> std::uint32_t {
+auto sim_sockets::find_listener(socket_address where) const noexcept -> std::uint32_t {
     for (std::uint32_t index = 0; index < sockets_.size(); ++index)
         if (sockets_[index].is == kind::listener && sockets_[index].address.port == where.port) return index;
     return nobody;
 }
 
-auto sim_sockets::listen(sim_address where, std::size_t backlog_max) -> native_handle {
-    if (find_listener(where) != nobody) return native_handle::none;
-    auto const index = make(kind::listener);
-    sockets_[index].address = where;
-    sockets_[index].backlog_max = backlog_max;
-    return native_handle(index);
+auto sim_sockets::is_bound(std::uint16_t port) const noexcept -> bool {
+    return std::ranges::any_of(sockets_, [port](socket const& one) {
+        return (one.is == kind::listener || one.is == kind::unconnected) && one.address.port == port;
+    });
+}
+
+auto sim_sockets::free_port() noexcept -> std::uint16_t {
+    do last_port_ = last_port_ == UINT16_MAX ? 49'152 : last_port_ + 1;
+    while (is_bound(last_port_));
+    return last_port_;
+}
+
+auto sim_sockets::control(native_handle which, socket_command& command) -> std::int32_t {
+    auto& self = at(which);
+    switch (command.what) {
+    case socket_command::bind:
+        if (self.is != kind::unconnected || self.address.family != address_family::none ||
+            command.address.family == address_family::none)
+            return failure(std::errc::invalid_argument);
+        if (command.address.port == 0)
+            command.address.port = free_port();
+        else if (is_bound(command.address.port))
+            return failure(std::errc::address_in_use);
+        self.address = command.address;
+        return 0;
+    case socket_command::listen:
+        if (self.is != kind::unconnected && self.is != kind::listener)
+            return failure(std::errc::invalid_argument);
+        if (self.address.family == address_family::none)
+            self.address = {.family = address_family::ipv4, .port = free_port()};
+        self.is = kind::listener;
+        self.backlog_max = static_cast<std::size_t>(std::max(command.value, 1));
+        return 0;
+    case socket_command::local_address:
+        command.address = self.address;
+        return 0;
+    case socket_command::peer_address:
+        if (self.is != kind::stream) return failure(std::errc::not_connected);
+        command.address = self.peer_address;
+        return 0;
+    case socket_command::set_option:
+        return 0; // the world has no kernel whose habits they would change
+    }
+    return failure(std::errc::invalid_argument);
+}
+
+auto sim_sockets::watch(native_handle stream, bool only_broken) const -> std::int32_t {
+    auto const& self = at(stream);
+    if (self.is != kind::stream) return failure(std::errc::not_connected);
+    if (self.was_reset) return failure(std::errc::connection_reset);
+    return self.peer_finished && !only_broken ? 0 : would_block;
 }
 
 auto sim_sockets::receive(native_handle from, std::span<std::byte> into) -> std::int32_t {
@@ -124,7 +174,7 @@ auto sim_sockets::accept(native_handle listener) -> std::int32_t {
     return static_cast<std::int32_t>(index);
 }
 
-auto sim_sockets::connect(native_handle which, sim_address to) -> std::int32_t {
+auto sim_sockets::connect(native_handle which, socket_address to) -> std::int32_t {
     if (at(which).is == kind::stream) return failure(std::errc::already_connected);
     if (at(which).is != kind::unconnected) return failure(std::errc::invalid_argument);
     auto const client = static_cast<std::uint32_t>(which);
@@ -138,6 +188,11 @@ auto sim_sockets::connect(native_handle which, sim_address to) -> std::int32_t {
     }
     auto const server = make(kind::stream);
     join(client, server);
+    auto& self = sockets_[client];
+    if (self.address.family == address_family::none)
+        self.address = {.family = to.family, .port = free_port(), .scope = to.scope, .bytes = to.bytes};
+    self.peer_address = sockets_[server].address = to;
+    sockets_[server].peer_address = self.address;
     listener.accepted.push_back(server);
     changed(found);
     return 0;

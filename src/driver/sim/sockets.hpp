@@ -1,5 +1,7 @@
 #pragma once
+#include <pitsaw/io/buffer.hpp>
 #include <pitsaw/io/descriptor.hpp>
+#include <pitsaw/io/socket_command.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -9,11 +11,6 @@
 #include <vector>
 
 namespace pitsaw::inline v0 {
-
-/// Where a listener of the simulated world is found; `connect` takes its bytes as the address.
-struct sim_address {
-    std::uint32_t port = 0;
-};
 
 /// Bytes of the whole simulated world since it began: sent = received + readable + discarded.
 struct sim_traffic {
@@ -37,14 +34,14 @@ class sim_sockets {
 
     [[nodiscard]] auto make_socket() -> native_handle;
     [[nodiscard]] auto make_pair() -> std::pair<native_handle, native_handle>;
-    [[nodiscard]] auto listen(sim_address at, std::size_t backlog_max)
-        -> native_handle; // none: the port is taken
+    [[nodiscard]] auto control(native_handle which, socket_command& command) -> std::int32_t;
     [[nodiscard]] auto is_open(native_handle which) const noexcept -> bool;
 
     [[nodiscard]] auto receive(native_handle from, std::span<std::byte> into) -> std::int32_t;
     [[nodiscard]] auto send(native_handle to, std::span<std::byte const> bytes) -> std::int32_t;
+    [[nodiscard]] auto watch(native_handle stream, bool only_broken) const -> std::int32_t;
     [[nodiscard]] auto accept(native_handle listener) -> std::int32_t;
-    [[nodiscard]] auto connect(native_handle which, sim_address to) -> std::int32_t;
+    [[nodiscard]] auto connect(native_handle which, socket_address to) -> std::int32_t;
     [[nodiscard]] auto shutdown(native_handle which) -> std::int32_t;
     void close(native_handle which);
     void reset(native_handle which); // the network breaks the connection for both ends
@@ -66,7 +63,8 @@ class sim_sockets {
         std::uint32_t peer = nobody; // nobody: it has closed
         std::vector<std::byte> incoming;
         std::size_t taken = 0;               // of `incoming`, from its front
-        sim_address address;                 // listener
+        socket_address address;              // family none: not bound
+        socket_address peer_address;         // stream
         std::size_t backlog_max = 0;         // listener
         std::vector<std::uint32_t> accepted; // listener: connected, not yet taken, oldest first
         std::vector<std::uint32_t> waiting;  // listener: sockets whose connect found the backlog full
@@ -76,7 +74,10 @@ class sim_sockets {
 
     [[nodiscard]] auto make(kind is) -> std::uint32_t;
     [[nodiscard]] auto at(native_handle which) -> socket&;
-    [[nodiscard]] auto find_listener(sim_address where) const noexcept -> std::uint32_t; // or nobody
+    [[nodiscard]] auto at(native_handle which) const -> socket const&;
+    [[nodiscard]] auto find_listener(socket_address where) const noexcept -> std::uint32_t; // or nobody
+    [[nodiscard]] auto is_bound(std::uint16_t port) const noexcept -> bool;
+    [[nodiscard]] auto free_port() noexcept -> std::uint16_t;
     void join(std::uint32_t one, std::uint32_t other);
     void changed(std::uint32_t index);
     void forget(std::uint32_t index);
@@ -89,6 +90,7 @@ class sim_sockets {
     std::vector<native_handle> changed_;
     sim_traffic traffic_;
     std::size_t open_ = 0;
+    std::uint16_t last_port_ = 49'151; // of those given to who binds to none
 };
 
 } // namespace pitsaw::inline v0

@@ -19,6 +19,7 @@ auto sim_driver::direction_of(op_code code) noexcept -> direction {
     case op_code::shutdown:
         return outward;
     case op_code::nop:
+    case op_code::watch:
     case op_code::close:
         return no_direction;
     }
@@ -36,6 +37,7 @@ auto sim_driver::new_record(operation* op) noexcept -> std::uint32_t {
     auto& made = records_[which];
     made.op = op;
     made.sequence = ++sequence_;
+    made.has_buffer = false;
     ++counts_.in_flight;
     return which;
 }
@@ -48,14 +50,22 @@ auto sim_driver::attempt(operation& op, event& finished) noexcept -> bool {
     if (op.code != op_code::nop) {
         if (on == nullptr || on->closing != nobody) return false; // its final event will say why
         if (way != no_direction && on->queues[way].first != nobody) return false;
-        if (op.code == op_code::close || op.options == op_option::multishot) return false;
+        if (op.code == op_code::close || has(op.options, op_option::multishot)) return false;
     }
     if (!chance(options_.inline_percent)) return false;
-    auto const result = perform(op, on, buffer_of(op));
+    record pooled; // where a pooled receive notes its buffer
+    auto const is_pooled = has(op.options, op_option::pooled);
+    pooled.op = &op;
+    auto const result = is_pooled ? receive_pooled(pooled, *on) : perform(op, on, buffer_of(op));
     look_again();
     if (result == sim_sockets::would_block) return false;
     ++counts_.inline_done;
-    finished = {.op = &op, .result = result, .flags = event_flag::none};
+    finished = {.op = &op, .result = result};
+    if (pooled.has_buffer) {
+        finished.flags = event_flag::pooled;
+        finished.buffer = pooled.buffer;
+        std::ranges::copy(pooled.received, pools_[op.pool].buffer(pooled.buffer).begin());
+    }
     return true;
 }
 
@@ -93,10 +103,9 @@ void sim_driver::enqueue(std::uint32_t which) noexcept {
     r.at = stage::waiting;
     if (line.last != nobody) records_[line.last].behind = which;
     line.last = which;
-    if (line.first == nobody) {
-        line.first = which;
-        begin(which);
-    }
+    bool const is_first = line.first == nobody;
+    if (is_first) line.first = which;
+    if (is_first || r.way == no_direction) begin(which); // those of no direction need not wait for each other
 }
 
 void sim_driver::begin(std::uint32_t which) noexcept {
@@ -115,8 +124,9 @@ void sim_driver::begin_close(std::uint32_t which, slot& of) noexcept {
 }
 
 void sim_driver::begin_close_when_alone(slot& of) noexcept {
-    if (of.closing == nobody || of.queues[inward].first != nobody || of.queues[outward].first != nobody)
-        return;
+    if (of.closing == nobody) return;
+    for (auto const& line : of.queues)
+        if (line.first != nobody) return;
     if (records_[of.closing].at == stage::waiting) begin(of.closing);
 }
 
@@ -143,12 +153,22 @@ auto sim_driver::perform(operation const& op, slot const* on, std::span<std::byt
         auto const there = std::max<std::size_t>(sockets_.readable_bytes(on->handle), 1);
         return sockets_.receive(on->handle, receive_into.first(some(std::min(receive_into.size(), there))));
     }
-    case op_code::send:
-        return sockets_.send(on->handle, buffer_of(op).first(some(op.length)));
+    case op_code::send: {
+        if (!has(op.options, op_option::vectored))
+            return sockets_.send(on->handle, buffer_of(op).first(some(op.length)));
+        std::vector<std::byte> joined;
+        for (auto const& piece : pieces_of(op)) {
+            auto const* const from = static_cast<std::byte const*>(piece.address);
+            joined.insert(joined.end(), from, from + piece.length);
+        }
+        return sockets_.send(on->handle, std::span(joined).first(some(joined.size())));
+    }
+    case op_code::watch:
+        return sockets_.watch(on->handle, has(op.options, op_option::broken));
     case op_code::accept:
         return sockets_.accept(on->handle);
     case op_code::connect: {
-        sim_address to;
+        socket_address to;
         if (op.length != sizeof to) return -static_cast<std::int32_t>(std::errc::invalid_argument);
         std::memcpy(&to, op.address, sizeof to);
         return sockets_.connect(on->handle, to);
@@ -159,6 +179,24 @@ auto sim_driver::perform(operation const& op, slot const* on, std::span<std::byt
         return 0; // take_place() closes: a discard has no operation
     }
     return -static_cast<std::int32_t>(std::errc::operation_not_supported);
+}
+
+/// Leaves the bytes in `r.received` and a buffer for them in `r.buffer`.
+auto sim_driver::receive_pooled(record& r, slot const& on) noexcept -> std::int32_t {
+    if (r.op->pool >= pools_.size()) return -static_cast<std::int32_t>(std::errc::invalid_argument);
+    auto& from = pools_[r.op->pool];
+    auto const there = sockets_.readable_bytes(on.handle);
+    if (there != 0 && from.free.empty()) return -static_cast<std::int32_t>(std::errc::no_buffer_space);
+    r.received.resize(std::min<std::size_t>(from.buffer_bytes, std::max<std::size_t>(there, 1)));
+    auto const result = perform(*r.op, &on, r.received);
+    r.received.resize(result > 0 ? static_cast<std::size_t>(result) : 0);
+    if (result > 0) {
+        r.has_buffer = true;
+        r.buffer = from.free.back();
+        from.free.pop_back();
+        from.is_free[r.buffer] = false;
+    }
+    return result;
 }
 
 void sim_driver::take_place(std::uint32_t which) noexcept {
@@ -173,19 +211,21 @@ void sim_driver::take_place(std::uint32_t which) noexcept {
     }
     if (options_.check_loans) r.loan.verify(*r.op);
     auto const* const on = r.slot == nobody ? nullptr : &slots_[r.slot];
-    if (r.op->code == op_code::receive) {
+    auto const is_pooled = r.op->code == op_code::receive && has(r.op->options, op_option::pooled);
+    if (r.op->code == op_code::receive && !is_pooled) {
         auto const there = std::max<std::size_t>(sockets_.readable_bytes(on->handle), 1);
         r.received.resize(std::min<std::size_t>(r.op->length, there));
     }
-    auto const result = perform(*r.op, on, r.received);
+    auto const result = is_pooled ? receive_pooled(r, *on) : perform(*r.op, on, r.received);
     look_again();
     if (result == sim_sockets::would_block) {
         r.at = stage::blocked;
         return;
     }
     r.received.resize(r.op->code == op_code::receive && result > 0 ? static_cast<std::size_t>(result) : 0);
-    auto const goes_on = r.op->options == op_option::multishot && r.op->code == op_code::accept &&
-                         result >= 0 && !chance(options_.multishot_ends_percent);
+    auto const may_go_on = has(r.op->options, op_option::multishot) &&
+                           (r.op->code == op_code::accept ? result >= 0 : is_pooled && result > 0);
+    auto const goes_on = may_go_on && !chance(options_.multishot_ends_percent);
     end(which, result, goes_on);
 }
 
@@ -194,8 +234,12 @@ void sim_driver::look_again() noexcept {
     for (auto const handle : sockets_.take_changed()) {
         auto const number = static_cast<std::size_t>(handle);
         if (number >= slot_of_handle_.size() || slot_of_handle_[number] == nobody) continue;
-        for (auto const& line : slots_[slot_of_handle_[number]].queues)
-            if (line.first != nobody && records_[line.first].at == stage::blocked) begin(line.first);
+        auto const& of = slots_[slot_of_handle_[number]];
+        for (auto const way : {inward, outward})
+            if (auto const first = of.queues[way].first; first != nobody && records_[first].at == stage::blocked)
+                begin(first);
+        for (auto each = of.queues[no_direction].first; each != nobody; each = records_[each].behind)
+            if (records_[each].at == stage::blocked) begin(each);
     }
 }
 

@@ -61,10 +61,10 @@ TEST(driver, an_attempt_that_succeeds_leaves_on_event_alone) {
 
 TEST(driver, attach_gives_a_handle_an_identity) {
     sim_driver driver(sim_driver_options::calm());
-    auto const listener = driver.listen({.port = 80});
+    auto const listener = driver.listen({.family = address_family::ipv4, .port = 80});
     auto const client = driver.make_socket();
-    sim_address const address{.port = 80};
-    operation op(op_code::connect, client);
+    socket_address const address{.family = address_family::ipv4, .port = 80};
+    wide_operation op(op_code::connect, client);
     set_source(op, std::as_bytes(std::span(&address, 1)));
     event done;
     ASSERT_TRUE(driver.attempt(op, done));

@@ -1,0 +1,153 @@
+#include "driver/readiness/driver.hpp"
+
+#include <pitsaw/base/check.hpp>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace pitsaw::inline v0 {
+
+void readiness_driver::enter(readiness_line& line, operation& op) noexcept {
+    op.state = waiting;
+    op.next = nullptr;
+    mark_of(op).before = line.last;
+    (line.last == nullptr ? line.first : line.last->next) = &op;
+    line.last = &op;
+}
+
+void readiness_driver::enter_first(readiness_line& line, operation& op) noexcept {
+    op.state = waiting;
+    op.next = line.first;
+    mark_of(op).before = nullptr;
+    (line.first == nullptr ? line.last : mark_of(*line.first).before) = &op;
+    line.first = &op;
+}
+
+void readiness_driver::leave(readiness_line& line, operation& op) noexcept {
+    auto* const before = mark_of(op).before;
+    (before == nullptr ? line.first : before->next) = op.next;
+    (op.next == nullptr ? line.last : mark_of(*op.next).before) = before;
+}
+
+/// Fixes the result of one that waits, or of an event of it. Nothing changes it any more, a cancel least of
+/// all.
+void readiness_driver::end(readiness_slot& slot, operation& op, outcome const& how) noexcept {
+    auto& line = slot.lines[direction_of(op.code)];
+    leave(line, op);
+    auto& own = mark_of(op);
+    own.result = how.result;
+    own.flags = how.flags;
+    own.buffer = how.buffer;
+    auto const is_one_of_many =
+        op.code == op_code::accept ? how.result >= 0 : has(how.flags, event_flag::pooled);
+    if (is_one_of_many && has(op.options, op_option::multishot)) {
+        own.flags = own.flags | event_flag::more;
+        op.state = reporting;
+        line.reporting = &op;
+    } else {
+        op.state = ended;
+        ++line.ended;
+    }
+    due_.push_back(op);
+}
+
+void readiness_driver::end_alone(operation& op, std::int32_t result) noexcept {
+    mark_of(op).result = result;
+    op.state = ended_alone;
+    due_.push_back(op);
+}
+
+void readiness_driver::cancel(operation& op) noexcept {
+    if (op.state == idle) return;
+    check(mark_of(op).home == this, "driver law 11 (home): the operation was submitted to another driver");
+    if (op.state == waiting || op.state == reporting) ask_to_end(*table_.find(op.target), op);
+}
+
+/// `op` waits or reports.
+void readiness_driver::ask_to_end(readiness_slot& slot, operation& op) noexcept {
+    if (op.state == reporting) {
+        mark_of(op).cancel_asked = true; // hand_out() goes on with it
+        return;
+    }
+    auto const way = direction_of(op.code);
+    auto const was_at_work = slot.lines[way].first == &op;
+    if (op.code == op_code::connect && was_at_work) slot.is_connecting = false;
+    end(slot, op, {.result = -ECANCELED});
+    if (way != no_direction && was_at_work && slot.lines[way].first != nullptr) make_pending(slot);
+}
+
+void readiness_driver::end_others(readiness_slot& slot) noexcept {
+    for (auto& line : slot.lines) {
+        if (line.reporting != nullptr) ask_to_end(slot, *line.reporting);
+        while (line.first != nullptr) ask_to_end(slot, *line.first);
+    }
+}
+
+void readiness_driver::discard(descriptor target) noexcept {
+    auto* const slot = table_.find(target);
+    if (slot == nullptr || slot->is_closing()) return; // law 10: a stale descriptor reaches nothing
+    slot->is_discarded = true;
+    ++in_flight_;
+    end_others(*slot);
+    close_when_alone(*slot);
+}
+
+/// Law 12. The registration ends with the last reference to what the number meant; edges that still come,
+/// because a child of a fork holds one, find the tag stale.
+void readiness_driver::close_when_alone(readiness_slot& slot) noexcept {
+    if (!slot.is_closing() || slot.fd < 0 || !slot.is_idle()) return;
+    ::close(std::exchange(slot.fd, -1)); // close(2): the number is free also after an error
+    if (auto* const op = slot.closing; op != nullptr) {
+        op->state = closed;
+        mark_of(*op).result = 0;
+        due_.push_back(*op);
+    } else {
+        --in_flight_;
+        table_.remove(slot);
+    }
+}
+
+auto readiness_driver::hand_out(std::span<event> out) noexcept -> std::size_t {
+    std::size_t count = 0;
+    while (count < out.size()) {
+        auto* const op = due_.pop_front();
+        if (op == nullptr) break;
+        out[count++] = hand_out(*op);
+    }
+    return count;
+}
+
+/// The loan ends here if the event is the final one.
+auto readiness_driver::hand_out(operation& op) noexcept -> event {
+    auto& own = mark_of(op);
+    event const what = {.op = &op, .result = own.result, .flags = own.flags, .buffer = own.buffer};
+    auto const at = std::exchange(op.state, idle);
+    if (at == ended_alone) {
+        --in_flight_;
+        return what;
+    }
+    auto& slot = *table_.find(op.target);
+    if (at == closed) {
+        --in_flight_;
+        table_.remove(slot);
+        return what;
+    }
+    auto& line = slot.lines[direction_of(op.code)];
+    if (at == reporting) {
+        line.reporting = nullptr;
+        enter_first(line, op);
+        if (own.cancel_asked)
+            ask_to_end(slot, op);
+        else
+            make_pending(slot);
+        return what;
+    }
+    --in_flight_;
+    --line.ended;
+    close_when_alone(slot);
+    return what;
+}
+
+} // namespace pitsaw::inline v0

@@ -1,0 +1,154 @@
+#include "os/posix/socket.hpp"
+
+#include "os/posix/address.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace pitsaw::inline v0::posix {
+
+static_assert(would_block == -EAGAIN && would_block == -EWOULDBLOCK);
+static_assert(sizeof(source_span) == sizeof(iovec) &&
+              offsetof(source_span, length) == offsetof(iovec, iov_len));
+
+namespace {
+
+template <class Result> auto checked(Result result) noexcept -> std::int32_t {
+    return result < 0 ? -errno : static_cast<std::int32_t>(result);
+}
+
+auto set(int fd, int level, int name, int value) noexcept -> std::int32_t {
+    return checked(::setsockopt(fd, level, name, &value, sizeof value));
+}
+
+auto set_option(int fd, socket_option which, int value) noexcept -> std::int32_t {
+    switch (which) {
+    case socket_option::reuse_address:
+        return set(fd, SOL_SOCKET, SO_REUSEADDR, value);
+    case socket_option::reuse_port:
+        return set(fd, SOL_SOCKET, SO_REUSEPORT, value);
+    case socket_option::only_ipv6:
+        return set(fd, IPPROTO_IPV6, IPV6_V6ONLY, value);
+    case socket_option::no_delay:
+        return set(fd, IPPROTO_TCP, TCP_NODELAY, value);
+    case socket_option::keep_alive:
+        return set(fd, SOL_SOCKET, SO_KEEPALIVE, value);
+    case socket_option::send_buffer_bytes:
+        return set(fd, SOL_SOCKET, SO_SNDBUF, value);
+    case socket_option::receive_buffer_bytes:
+        return set(fd, SOL_SOCKET, SO_RCVBUF, value);
+    case socket_option::reset_on_close: {
+        linger const no_time{.l_onoff = value != 0 ? 1 : 0, .l_linger = 0};
+        return checked(::setsockopt(fd, SOL_SOCKET, SO_LINGER, &no_time, sizeof no_time));
+    }
+    }
+    return -EINVAL;
+}
+
+template <class Call> auto read_address(int fd, Call call, socket_address& into) noexcept -> std::int32_t {
+    posix_address found;
+    auto const result = checked(call(fd, found.get(), &found.length));
+    if (result == 0) into = from_posix(found);
+    return result;
+}
+
+} // namespace
+
+auto open_stream(address_family family) noexcept -> std::int32_t {
+    if (family == address_family::none) return -EAFNOSUPPORT;
+    auto const domain = family == address_family::ipv4 ? AF_INET : AF_INET6;
+    return checked(::socket(domain, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+auto control(int fd, socket_command& command) noexcept -> std::int32_t {
+    switch (command.what) {
+    case socket_command::bind: {
+        auto at = to_posix(command.address);
+        if (at.length == 0) return -EAFNOSUPPORT;
+        return checked(::bind(fd, at.get(), at.length));
+    }
+    case socket_command::listen:
+        return checked(::listen(fd, command.value));
+    case socket_command::local_address:
+        return read_address(fd, ::getsockname, command.address);
+    case socket_command::peer_address:
+        return read_address(fd, ::getpeername, command.address);
+    case socket_command::set_option:
+        return set_option(fd, command.option, command.value);
+    }
+    return -EINVAL;
+}
+
+auto make_non_blocking(int fd) noexcept -> std::int32_t {
+    auto const flags = ::fcntl(fd, F_GETFL);
+    if (flags < 0) return -errno;
+    return (flags & O_NONBLOCK) != 0 ? 0 : checked(::fcntl(fd, F_SETFL, flags | O_NONBLOCK));
+}
+
+auto is_stream(int fd) noexcept -> bool {
+    int type = 0;
+    socklen_t length = sizeof type;
+    return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
+}
+
+auto receive(int fd, std::span<std::byte> into) noexcept -> std::int32_t {
+    return checked(::recv(fd, into.data(), into.size(), 0));
+}
+
+auto peek(int fd) noexcept -> std::int32_t {
+    std::byte unread;
+    return checked(::recv(fd, &unread, 1, MSG_PEEK));
+}
+
+auto send(int fd, std::span<std::byte const> bytes) noexcept -> std::int32_t {
+    return checked(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL));
+}
+
+auto send(int fd, std::span<source_span const> pieces) noexcept -> std::int32_t {
+    msghdr message = {};
+    // sendmsg(2) reads the pieces and does not write to them.
+    message.msg_iov = const_cast<iovec*>(reinterpret_cast<iovec const*>(pieces.data()));
+    message.msg_iovlen = pieces.size();
+    return checked(::sendmsg(fd, &message, MSG_NOSIGNAL));
+}
+
+auto accept(int fd) noexcept -> std::int32_t {
+    return checked(::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+auto connect(int fd, socket_address const& to) noexcept -> std::int32_t {
+    auto peer = to_posix(to);
+    if (peer.length == 0) return -EAFNOSUPPORT;
+    return checked(::connect(fd, peer.get(), peer.length));
+}
+
+auto shutdown_sending(int fd) noexcept -> std::int32_t { return checked(::shutdown(fd, SHUT_WR)); }
+
+auto take_error(int fd) noexcept -> std::int32_t {
+    int error = 0;
+    socklen_t length = sizeof error;
+    if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0) return -errno;
+    return -error;
+}
+
+auto has_peer(int fd) noexcept -> bool {
+    posix_address peer;
+    return ::getpeername(fd, peer.get(), &peer.length) == 0;
+}
+
+auto look_for_hang_up(int fd) noexcept -> hang_up {
+    pollfd now = {.fd = fd, .events = POLLRDHUP, .revents = 0};
+    if (::poll(&now, 1, 0) <= 0) return {};
+    return {.peer_finished = (now.revents & POLLRDHUP) != 0,
+            .both_finished = (now.revents & POLLHUP) != 0,
+            .error = (now.revents & POLLERR) != 0};
+}
+
+} // namespace pitsaw::inline v0::posix
