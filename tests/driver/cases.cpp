@@ -1,3 +1,4 @@
+#include "driver/io_uring_subject.hpp"
 #include "driver/laws.hpp"
 #include "driver/sim_subject.hpp"
 
@@ -33,6 +34,21 @@ auto driver_cases() -> std::vector<driver_case> {
     with("never_inline", [](auto& o) { o.inline_percent = 0; });
     with("cancel_always_too_late", [](auto& o) { o.cancel_late_percent = 100; });
     with("multishot_of_one", [](auto& o) { o.multishot_ends_percent = 100; });
+    auto const ring = [&](char const* name, auto change) {
+        io_uring_options ring_options;
+        change(ring_options);
+        cases.push_back({name, [ring_options] { return std::make_unique<io_uring_subject>(ring_options); }});
+    };
+    ring("io_uring", [](auto&) {});
+    ring("io_uring_without_registered_ring_fd", [](auto& o) { o.allowed.registered_ring_fd = false; });
+    ring("io_uring_without_buffer_rings", [](auto& o) { o.allowed.buffer_rings = false; });
+    ring("io_uring_without_multishot_accept", [](auto& o) { o.allowed.multishot_accept = false; });
+    ring("io_uring_without_multishot_receive", [](auto& o) { o.allowed.multishot_receive = false; });
+    ring("io_uring_without_message_wake", [](auto& o) { o.allowed.message_wake = false; });
+    ring("io_uring_tiny_rings", [](auto& o) {
+        o.submissions = 4;
+        o.completions = 16;
+    });
     return cases;
 }
 

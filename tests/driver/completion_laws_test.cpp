@@ -211,8 +211,10 @@ auto errors_are_translated(law_subject& subject) -> finding {
     if (!loop.run_until_ended(shutdown) || shutdown.result() != 0)
         return "law 9: shutdown of an open stream failed";
     expect(loop.make_send(left, pattern(0, 1)), std::errc::broken_pipe);
-    subject.reset(left);
-    expect(loop.make_receive(right, 1), std::errc::connection_reset);
+    auto const [broken, other_end] =
+        subject.connected_pair(); // a fresh one: TCP has told `right` the end already
+    subject.reset(broken);
+    expect(loop.make_receive(other_end, 1), std::errc::connection_reset);
     auto const [one, other] = subject.connected_pair();
     auto& receive = loop.make_receive(one, 1);
     loop.submit(receive);
