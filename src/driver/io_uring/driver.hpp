@@ -54,14 +54,15 @@ class io_uring_driver final : public driver {
     enum direction : std::uint8_t { inward, outward, no_direction, directions };
     enum class stage : std::uint8_t { queued, backlog, working, ended };
     enum class step : std::uint8_t { whole, looks, takes }; // of a pooled receive; others are whole
-    enum debt : std::uint8_t {                              // bits: completions that the kernel owes
+    enum : std::uint8_t {                                   // bits: completions that the kernel owes
         owes_result = 1,
         owes_cancel = 2,
     };
-    enum wish : std::uint8_t { // bits
-        cancel_asked = 1,      // by the owner or a close: it is not tried again
-        cancel_waits = 2,      // stands in the backlog to have its cancel submitted
-        has_buffer = 4,        // `buffer` is taken
+    enum : std::uint8_t { // bits
+        cancel_asked = 1, // by the owner or a close: it is not tried again
+        cancel_waits = 2, // stands in the backlog to have its cancel submitted
+        has_buffer = 4,   // `buffer` is taken
+        is_settled = 8,   // a watch: `result` is fixed, the poll has yet to end
     };
     enum class wake_state : std::uint32_t { running, asleep, woken };
 
@@ -134,6 +135,7 @@ class io_uring_driver final : public driver {
     void prepare_receive(operation& op, io_uring_sqe& entry) noexcept;
     [[nodiscard]] static auto write_address(operation& op) noexcept -> std::uint32_t;
     void ask_to_end(operation& op, bool tell_kernel) noexcept;
+    void tell_kernel_to_end(operation& op) noexcept;
     void prepare_cancel(operation& op) noexcept;
     void begin_close(slot& on, operation* op) noexcept;
     void prepare_close(slot& on) noexcept;
@@ -150,6 +152,7 @@ class io_uring_driver final : public driver {
     [[nodiscard]] auto again(operation& op, step what, event& out) noexcept -> bool;
     [[nodiscard]] auto finish(operation& op, std::int32_t result, event& out) noexcept -> bool;
     [[nodiscard]] auto watch_result(operation const& op, std::int32_t mask) noexcept -> std::int32_t;
+    void end_watch(operation& op, std::int32_t result) noexcept;
     void end_later(operation& op, std::int32_t result) noexcept;
     [[nodiscard]] auto deliver(operation& op) noexcept -> event;
     void leave_queue(operation& op) noexcept;

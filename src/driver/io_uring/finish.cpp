@@ -84,6 +84,10 @@ auto io_uring_driver::on_result(operation& op, io_uring_cqe const& done, event& 
             put_buffer(pools_[op.pool], buffer); // law 4: a result of 0 and an error bring none
     }
     if ((done.flags & IORING_CQE_F_MORE) != 0) {
+        if (op.code == op_code::watch) {
+            if (auto const result = watch_result(op, done.res); result != 0) end_watch(op, result);
+            return false;
+        }
         auto const brings = (mine.wishes & has_buffer) != 0;
         mine.wishes &= static_cast<std::uint8_t>(~has_buffer);
         out = {&op, done.res, brings ? event_flag::more | event_flag::pooled : event_flag::more,
@@ -100,11 +104,20 @@ auto io_uring_driver::settle(operation& op, std::int32_t result, event& out) noe
         drop_buffer(op);
         return again(op, step_of(op) == step::takes ? step::looks : step_of(op), out);
     }
-    if (op.code == op_code::watch) return finish(op, watch_result(op, result), out);
+    if (op.code == op_code::watch) {
+        if ((of(op).wishes & is_settled) != 0) return finish(op, of(op).result, out);
+        result = watch_result(op, result);
+        auto const goes_on = result == 0 && has(op.options, op_option::broken);
+        return goes_on ? again(op, step::whole, out) : finish(op, result, out);
+    }
     if (op.code == op_code::send || op.code == op_code::receive) {
         auto& on = slots_[op.target.index];
         auto const is_over = op.code == op_code::send ? result == -EPIPE : result == 0;
-        if (result == -ECONNRESET) on.broken = result;
+        if (result == -ECONNRESET && on.broken == 0) {
+            on.broken = result;
+            for (auto* each = on.queues[no_direction].first; each != nullptr; each = each->next)
+                if (has(each->options, op_option::broken)) end_watch(*each, result);
+        }
         if (is_over && on.broken != 0) result = on.broken; // the kernel tells it once, to whoever asks first
     }
     auto const is_pooled = op.code == op_code::receive && has(op.options, op_option::pooled);
@@ -226,6 +239,16 @@ auto io_uring_driver::watch_result(operation const& op, std::int32_t mask) noexc
         on.broken = error != 0 ? -error : -ECONNRESET; // a receive may have taken it a moment ago
     }
     return on.broken;
+}
+
+/// Ends a watch for a broken connection, a poll that would go on by itself.
+void io_uring_driver::end_watch(operation& op, std::int32_t result) noexcept {
+    auto& mine = of(op);
+    if (at(op) != stage::working || (mine.debts & owes_result) == 0 || (mine.wishes & is_settled) != 0)
+        return;
+    mine.result = result;
+    mine.wishes |= is_settled;
+    tell_kernel_to_end(op);
 }
 
 void io_uring_driver::note_buffer(operation& op, std::uint16_t buffer) noexcept {

@@ -151,7 +151,10 @@ void io_uring_driver::prepare(operation& op) noexcept {
         break;
     case op_code::watch:
         entry.opcode = IORING_OP_POLL_ADD;
-        entry.poll32_events = has(op.options, op_option::broken) ? 0U : unsigned{POLLRDHUP};
+        // The kernel adds POLLERR, POLLHUP and POLLRDHUP itself (IO_POLL_UNMASK). A watch for a broken connection
+        // has to outlive the last: a multishot poll tells it once, another one-shot poll would at once again.
+        entry.poll32_events = POLLRDHUP;
+        if (has(op.options, op_option::broken)) entry.len = IORING_POLL_ADD_MULTI;
         break;
     case op_code::accept:
         entry.opcode = IORING_OP_ACCEPT;
