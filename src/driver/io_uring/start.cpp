@@ -217,7 +217,14 @@ void io_uring_driver::ask_to_end(operation& op, bool tell_kernel) noexcept {
     mine.wishes |= cancel_asked;
     if (at(op) == stage::queued) return end_later(op, -ECANCELED);
     if (at(op) == stage::backlog || !tell_kernel) return; // flush_backlog() finds the wish
-    if ((mine.debts & owes_result) == 0) return;          // its result is there
+    tell_kernel_to_end(op);
+}
+
+/// Once for each operation.
+void io_uring_driver::tell_kernel_to_end(operation& op) noexcept {
+    auto& mine = of(op);
+    if ((mine.debts & owes_result) == 0) return; // its result is there
+    if ((mine.wishes & cancel_waits) != 0 || (mine.debts & owes_cancel) != 0) return;
     if (backlog_first_ == nullptr && ring_.free_entries() != 0) return prepare_cancel(op);
     mine.wishes |= cancel_waits;
     to_backlog(op);
