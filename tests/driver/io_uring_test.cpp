@@ -203,6 +203,24 @@ TEST(io_uring_driver, works_within_64_KiB_of_locked_memory) {
               0);
 }
 
+TEST(io_uring_driver, uses_no_power_that_it_was_denied) {
+    io_uring_driver driver;
+    io_uring_powers const none{false, false, false, false, false};
+    ASSERT_EQ(driver.open({.allowed = none}), 0);
+    EXPECT_EQ(driver.powers(), none);
+}
+
+TEST(io_uring_driver, a_turn_is_one_enter) {
+    io_uring_driver driver;
+    ASSERT_EQ(driver.open({}), 0);
+    std::array<operation, 100> nops;
+    std::array<event, 100> out;
+    for (auto& each : nops) driver.submit(each);
+    auto const before = driver.enters();
+    EXPECT_EQ(driver.poll(out, never), 100U);
+    EXPECT_EQ(driver.enters(), before + 1);
+}
+
 TEST(io_uring_driver, says_why_there_is_no_ring) {
     auto const make = [] {
         auto const made = make_io_uring_driver();

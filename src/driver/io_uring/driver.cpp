@@ -237,8 +237,8 @@ auto io_uring_driver::take_wake() noexcept -> bool {
     return wake_.exchange(wake_state::running) == wake_state::woken;
 }
 
-/// A system call only when the worker sleeps. The message or the count may arrive in a later `poll`; what counts
-/// is `wake_`.
+/// A system call only when the worker sleeps. The message or the count may arrive in a later `poll`; what
+/// counts is `wake_`.
 void io_uring_driver::wake() noexcept {
     if (wake_.exchange(wake_state::woken) != wake_state::asleep) return;
     if (wake_fd_ >= 0) {

@@ -13,13 +13,14 @@ namespace pitsaw::inline v0 {
 
 /// The driver of Linux's io_uring: one `io_uring_enter` a turn submits everything and waits.
 ///
-/// How an operation goes: queued (behind others of its direction) -> backlog (no room in the submission queue) ->
-/// working (the kernel owes a completion of it, of its cancel, or both) -> ended (stands in `ended_` or goes
-/// straight to the span). Its address and the low bits of its sequence are the user_data of its entries; the final
-/// event leaves only when the kernel owes nothing any more, so no completion can arrive late.
+/// How an operation goes: queued (behind others of its direction) -> backlog (no room in the submission
+/// queue) -> working (the kernel owes a completion of it, of its cancel, or both) -> ended (stands in
+/// `ended_` or goes straight to the span). Its address and the low bits of its sequence are the user_data of
+/// its entries; the final event leaves only when the kernel owes nothing any more, so no completion can
+/// arrive late.
 ///
-/// A pooled receive whose pool the kernel found empty *looks* (MSG_PEEK) until there is something to receive, as
-/// law 16 asks, and then *takes*. One whose pool the kernel does not know (no buffer rings) begins so.
+/// A pooled receive whose pool the kernel found empty *looks* (MSG_PEEK) until there is something to receive,
+/// as law 16 asks, and then *takes*. One whose pool the kernel does not know (no buffer rings) begins so.
 ///
 /// Lifetime, Threads, Errors: those of `driver`. The ring becomes the first polling thread's.
 class io_uring_driver final : public driver {
@@ -107,7 +108,8 @@ class io_uring_driver final : public driver {
         std::uint16_t ring_tail = 0;
     };
 
-    // The user_data of an entry: an address, the low 16 bits of a sequence or a generation above it, a tag below.
+    // The user_data of an entry: an address, the low 16 bits of a sequence or a generation above it, a tag
+    // below.
     enum tag : std::uint64_t { of_operation, of_cancel, of_close, of_close_cancel, of_wake, tag_bits = 7 };
 
     [[nodiscard]] static auto of(operation& op) noexcept -> links&;
@@ -181,8 +183,8 @@ class io_uring_driver final : public driver {
     std::atomic<wake_state> wake_{wake_state::running}; // any thread
 };
 
-/// A driver on a ring of its own, or why there is none: EPERM (seccomp, kernel.io_uring_disabled), ENOSYS, ENOMEM,
-/// EMFILE, EINVAL (before Linux 6.1).
+/// A driver on a ring of its own, or why there is none: EPERM (seccomp, kernel.io_uring_disabled), ENOSYS,
+/// ENOMEM, EMFILE, EINVAL (before Linux 6.1).
 [[nodiscard]] auto make_io_uring_driver(io_uring_options const& options = {}) noexcept
     -> io_result<std::unique_ptr<driver>>;
 

@@ -129,7 +129,8 @@ auto io_uring_driver::settle_pooled(operation& op, std::int32_t result, event& o
     auto& mine = of(op);
     switch (step_of(op)) {
     case step::whole:
-        // The kernel looks for a buffer first and for something to receive afterwards; law 16 asks the reverse.
+        // The kernel looks for a buffer first and for something to receive afterwards; law 16 asks the
+        // reverse.
         if (result == -ENOBUFS) return again(op, step::looks, out);
         break;
     case step::looks:
@@ -176,8 +177,8 @@ void io_uring_driver::end_later(operation& op, std::int32_t result) noexcept {
     push(ended_, op);
 }
 
-/// The next of the direction goes to work at the next turn: begun here, a chain of operations that end at once
-/// would be a recursion.
+/// The next of the direction goes to work at the next turn: begun here, a chain of operations that end at
+/// once would be a recursion.
 void io_uring_driver::leave_queue(operation& op) noexcept {
     auto& line = queue_of(op);
     take_out(line, op);

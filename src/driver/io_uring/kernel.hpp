@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-/// What the oldest kernel header that we build with (Linux 6.1) does not name yet. The numbers are the kernel's
-/// own (include/uapi/linux/io_uring.h of Linux 6.13) and never change.
+/// What the oldest kernel header that we build with (Linux 6.1) does not name yet. The numbers are the
+/// kernel's own (include/uapi/linux/io_uring.h of Linux 6.13) and never change.
 namespace pitsaw::inline v0::kernel {
 
 inline constexpr std::uint32_t setup_no_sqarray = 1U << 16;     // IORING_SETUP_NO_SQARRAY, Linux 6.6

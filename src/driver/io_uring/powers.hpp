@@ -16,8 +16,8 @@ struct io_uring_powers {
 
 /// How a driver is made: what it may use, and the sizes of its rings, which are rounded up to powers of two.
 ///
-/// Where memory is short (RLIMIT_MEMLOCK of 64 KiB for all rings of a user, since Linux 6.14 again) the rings are
-/// halved until they fit.
+/// Where memory is short (RLIMIT_MEMLOCK of 64 KiB for all rings of a user, since Linux 6.14 again) the rings
+/// are halved until they fit.
 struct io_uring_options {
     std::uint32_t submissions = 256;
     std::uint32_t completions = 1024;

@@ -22,7 +22,8 @@ extern "C" void __tsan_release(void* address);
 namespace pitsaw::inline v0 {
 namespace {
 
-// The sanitizer sees no hand-over through shared memory of the kernel. `enter` releases, `completion` acquires.
+// The sanitizer sees no hand-over through shared memory of the kernel. `enter` releases, `completion`
+// acquires.
 #ifdef PITSAW_THREAD_SANITIZER
 void hand_to_kernel(void* ring) noexcept { __tsan_release(ring); }
 void take_from_kernel(void* ring) noexcept { __tsan_acquire(ring); }

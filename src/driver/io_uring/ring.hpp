@@ -18,8 +18,8 @@ namespace pitsaw::inline v0 {
 /// ring.enter(true, deadline - now);               // submits all and waits for a completion
 /// while (auto const* done = ring.completion()) { use(*done); ring.pop_completion(); }
 /// ```
-/// It is the one place where the thread sanitizer is told of what passes through the kernel: whatever was written
-/// before an `enter` is seen by who takes a completion after it.
+/// It is the one place where the thread sanitizer is told of what passes through the kernel: whatever was
+/// written before an `enter` is seen by who takes a completion after it.
 ///
 /// Lifetime: immovable; its destructor closes the ring and returns at once; the kernel ends what is in flight
 /// afterwards. Threads: opened, registered with and destroyed by any one; from `enable` on one thread's
@@ -40,8 +40,8 @@ class io_uring {
     [[nodiscard]] auto free_entries() const noexcept -> std::uint32_t;
     [[nodiscard]] auto unsubmitted() const noexcept -> std::uint32_t { return tail_ - submitted_; }
 
-    /// Submits every entry and, with `waits`, waits for a completion at most `at_most` (`duration::max()`: as long
-    /// as it takes). Returns 0, or an error that leaves the entries where they are.
+    /// Submits every entry and, with `waits`, waits for a completion at most `at_most` (`duration::max()`: as
+    /// long as it takes). Returns 0, or an error that leaves the entries where they are.
     [[nodiscard]] auto enter(bool waits, duration at_most) noexcept -> int;
     /// Whether the kernel holds back completions until the next `enter`.
     [[nodiscard]] auto has_deferred() const noexcept -> bool;

@@ -72,7 +72,8 @@ void io_uring_driver::to_backlog(operation& op) noexcept {
     backlog_last_ = &op;
 }
 
-/// The operation is the first of its direction: its entry goes to the submission queue, or it waits for room there.
+/// The operation is the first of its direction: its entry goes to the submission queue, or it waits for room
+/// there.
 void io_uring_driver::begin(operation& op, step what) noexcept {
     set(op, stage::backlog, what);
     if (backlog_first_ == nullptr && ring_.free_entries() != 0)
@@ -111,8 +112,9 @@ void io_uring_driver::flush_backlog() noexcept {
 
 void io_uring_driver::prepare(operation& op) noexcept {
     auto* const on = op.code == op_code::nop ? nullptr : &slots_[op.target.index];
-    // What needs no entry. io_uring hands every shutdown to a thread of its own (io_shutdown_prep sets FORCE_ASYNC,
-    // Linux 6.18); the call never waits. A receive of no bytes would wait for some (tcp_recvmsg).
+    // What needs no entry. io_uring hands every shutdown to a thread of its own (io_shutdown_prep sets
+    // FORCE_ASYNC, Linux 6.18); the call never waits. A receive of no bytes would wait for some
+    // (tcp_recvmsg).
     if (op.code == op_code::shutdown) return end_later(op, ::shutdown(on->fd, SHUT_WR) == 0 ? 0 : -errno);
     if (op.code == op_code::receive) {
         auto const is_pooled = has(op.options, op_option::pooled);
@@ -151,8 +153,9 @@ void io_uring_driver::prepare(operation& op) noexcept {
         break;
     case op_code::watch:
         entry.opcode = IORING_OP_POLL_ADD;
-        // The kernel adds POLLERR, POLLHUP and POLLRDHUP itself (IO_POLL_UNMASK). A watch for a broken connection
-        // has to outlive the last: a multishot poll tells it once, another one-shot poll would at once again.
+        // The kernel adds POLLERR, POLLHUP and POLLRDHUP itself (IO_POLL_UNMASK). A watch for a broken
+        // connection has to outlive the last: a multishot poll tells it once, another one-shot poll would at
+        // once again.
         entry.poll32_events = POLLRDHUP;
         if (has(op.options, op_option::broken)) entry.len = IORING_POLL_ADD_MULTI;
         break;
@@ -247,7 +250,8 @@ void io_uring_driver::discard(descriptor target) noexcept {
     begin_close(*on, nullptr);
 }
 
-/// Law 12: ends everything else first. What waits here ends here; the kernel ends what it has, before it closes.
+/// Law 12: ends everything else first. What waits here ends here; the kernel ends what it has, before it
+/// closes.
 void io_uring_driver::begin_close(slot& on, operation* op) noexcept {
     on.is_closing = true;
     on.closing_op = op;
