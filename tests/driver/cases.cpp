@@ -1,4 +1,5 @@
 #include "driver/epoll/driver.hpp"
+#include "driver/io_uring/driver.hpp"
 #include "driver/laws.hpp"
 #include "driver/posix_subject.hpp"
 #include "driver/sim_subject.hpp"
@@ -42,6 +43,24 @@ auto driver_cases() -> std::vector<driver_case> {
     with("multishot_of_one", [](auto& o) { o.multishot_ends_percent = 100; });
     cases.push_back(epoll_case("epoll", {}));
     cases.push_back(epoll_case("epoll_small_buffers", {.buffer_bytes = 1})); // the kernel's minimum: some KiB
+    auto const ring = [&](char const* name, auto change) {
+        io_uring_options ring_options;
+        change(ring_options);
+        cases.push_back({name, [ring_options] {
+                             return std::make_unique<posix_subject>(
+                                 io_uring_driver::make(ring_options).value(), posix_options{});
+                         }});
+    };
+    ring("io_uring", [](auto&) {});
+    ring("io_uring_without_registered_ring_fd", [](auto& o) { o.allowed.registered_ring_fd = false; });
+    ring("io_uring_without_buffer_rings", [](auto& o) { o.allowed.buffer_rings = false; });
+    ring("io_uring_without_multishot_accept", [](auto& o) { o.allowed.multishot_accept = false; });
+    ring("io_uring_without_multishot_receive", [](auto& o) { o.allowed.multishot_receive = false; });
+    ring("io_uring_without_message_wake", [](auto& o) { o.allowed.message_wake = false; });
+    ring("io_uring_tiny_rings", [](auto& o) {
+        o.submissions = 4;
+        o.completions = 16;
+    });
     return cases;
 }
 

@@ -68,7 +68,7 @@ auto readiness_driver::attach(native_handle handle) noexcept -> io_result<descri
 }
 
 auto readiness_driver::open_stream(address_family family) noexcept -> io_result<descriptor> {
-    auto const fd = posix::open_stream(family);
+    auto const fd = posix::open_stream(family, posix::wait_mode::non_blocking);
     if (fd < 0) return failed(fd);
     return attach(native_handle(fd));
 }

@@ -61,10 +61,11 @@ template <class Call> auto read_address(int fd, Call call, socket_address& into)
 
 } // namespace
 
-auto open_stream(address_family family) noexcept -> std::int32_t {
+auto open_stream(address_family family, wait_mode mode) noexcept -> std::int32_t {
     if (family == address_family::none) return -EAFNOSUPPORT;
     auto const domain = family == address_family::ipv4 ? AF_INET : AF_INET6;
-    return checked(::socket(domain, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    auto const waits = mode == wait_mode::blocking ? 0 : SOCK_NONBLOCK;
+    return checked(::socket(domain, SOCK_STREAM | waits | SOCK_CLOEXEC, 0));
 }
 
 auto control(int fd, socket_command& command) noexcept -> std::int32_t {

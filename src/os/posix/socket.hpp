@@ -10,12 +10,13 @@
 /// The socket calls of POSIX as drivers need them: what they return is a count, a descriptor, 0 or `-errno`.
 ///
 /// No policy: no call retries, waits or chooses an option that its caller did not name. Sockets made here do
-/// not block and do not survive exec. Threads: any.
+/// not survive exec. Threads: any.
 namespace pitsaw::inline v0::posix {
 
 inline constexpr std::int32_t would_block = -11; // -EAGAIN, and -EWOULDBLOCK as well; checked in socket.cpp
 
-[[nodiscard]] auto open_stream(address_family family) noexcept -> std::int32_t;
+enum class wait_mode : std::uint8_t { blocking, non_blocking };
+[[nodiscard]] auto open_stream(address_family family, wait_mode mode) noexcept -> std::int32_t;
 [[nodiscard]] auto control(int fd, socket_command& command) noexcept -> std::int32_t;
 [[nodiscard]] auto make_non_blocking(int fd) noexcept -> std::int32_t;
 /// Whether bytes have no borders in it, so that a short transfer means that there is no more: SO_TYPE.
