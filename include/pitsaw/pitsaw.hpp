@@ -1,5 +1,13 @@
 #pragma once
 /// Everything of pitsaw that needs no dependency. `sim` has its own header and target.
+#include <pitsaw/io/buffer_pool.hpp>
+#include <pitsaw/io/readable.hpp>
+#include <pitsaw/io/writable.hpp>
+#include <pitsaw/io/write.hpp>
+#include <pitsaw/net/address.hpp>
+#include <pitsaw/net/endpoint.hpp>
+#include <pitsaw/net/tcp_listener.hpp>
+#include <pitsaw/net/tcp_stream.hpp>
 #include <pitsaw/scope/portal.hpp>
 #include <pitsaw/scope/shield.hpp>
 #include <pitsaw/scope/task_group.hpp>
