@@ -1,6 +1,8 @@
 #pragma once
 /// Everything of pitsaw that needs no dependency. `sim` has its own header and target.
 #include <pitsaw/io/buffer_pool.hpp>
+#include <pitsaw/io/buffered_reader.hpp>
+#include <pitsaw/io/copy.hpp>
 #include <pitsaw/io/readable.hpp>
 #include <pitsaw/io/writable.hpp>
 #include <pitsaw/io/write.hpp>

@@ -94,10 +94,11 @@ auto print_v6(std::span<std::byte const> bytes) -> std::string {
     if (is_mapped) return "::ffff:" + print_v4(bytes.subspan(12));
     std::size_t gap = groups.size(), gap_length = 1; // the first longest run of at least two zeros
     for (std::size_t i = 0; i < groups.size(); ++i) {
-        auto const run = static_cast<std::size_t>(
-            std::find_if(groups.begin() + static_cast<std::ptrdiff_t>(i), groups.end(),
-                         [](auto g) { return g != 0; }) -
-            groups.begin()) - i;
+        auto const run =
+            static_cast<std::size_t>(std::find_if(groups.begin() + static_cast<std::ptrdiff_t>(i),
+                                                  groups.end(), [](auto g) { return g != 0; }) -
+                                     groups.begin()) -
+            i;
         if (run > gap_length) gap = i, gap_length = run;
     }
     std::string text;

@@ -61,7 +61,8 @@ class lease {
     lease(buffer_pool& of, std::uint16_t buffer, std::uint32_t size) noexcept
         : pool_(&of), data_(of.bytes_of(buffer).data()), size_(size), buffer_(buffer) {}
     /// Of the heap.
-    lease(std::unique_ptr<std::byte[]> own, std::uint32_t size) noexcept : data_(own.release()), size_(size) {}
+    lease(std::unique_ptr<std::byte[]> own, std::uint32_t size) noexcept
+        : data_(own.release()), size_(size) {}
     lease(lease&& other) noexcept
         : pool_(std::exchange(other.pool_, nullptr)), data_(std::exchange(other.data_, nullptr)),
           size_(std::exchange(other.size_, 0)), buffer_(other.buffer_) {}

@@ -17,8 +17,8 @@ TEST(endpoint, reads_and_prints_addresses_with_ports) {
 }
 
 TEST(endpoint, refuses_what_is_no_endpoint) {
-    for (auto const* text : {"", ":80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "::1:80",
-                             "[::1]", "[127.0.0.1]:80", "[::1:80", "127.0.0.1:8x", "127.0.0.1: 80"})
+    for (auto const* text : {"", ":80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
+                             "::1:80", "[::1]", "[127.0.0.1]:80", "[::1:80", "127.0.0.1:8x", "127.0.0.1: 80"})
         EXPECT_FALSE(ps::endpoint::parse(text).has_value()) << text;
 }
 

@@ -1,5 +1,6 @@
 #include <pitsaw/net/tcp_stream.hpp>
 
+#include <pitsaw/base/random.hpp>
 #include <pitsaw/net/tcp_listener.hpp>
 #include <pitsaw/pitsaw.hpp>
 #include <pitsaw/sim/check_stop.hpp>
@@ -127,7 +128,7 @@ TEST(tcp_stream, leases_that_are_held_do_not_starve_other_receives) {
 constexpr std::size_t counted_bytes = std::size_t{16} << 20;
 
 ps::task<ps::io_result<int>> send_in_pieces(ps::tcp_stream& to, std::uint64_t seed) {
-    ps::random random(seed);
+    ps::random_source random(seed);
     std::vector<std::byte> bytes(1 << 20);
     int stops = 0;
     for (std::size_t base = 0; base < counted_bytes; base += bytes.size()) {
@@ -158,7 +159,8 @@ ps::task<ps::io_result<std::size_t>> read_slowly(ps::tcp_stream& from) {
 
 ps::task<ps::io_result<void>> counters(std::uint64_t seed) {
     auto ends = co_await ps::or_return(connect_pair());
-    auto both = co_await ps::or_return(ps::when_all(send_in_pieces(ends.client, seed), read_slowly(ends.server)));
+    auto both =
+        co_await ps::or_return(ps::when_all(send_in_pieces(ends.client, seed), read_slowly(ends.server)));
     EXPECT_GT(std::get<0>(both), 100);
     EXPECT_EQ(std::get<1>(both), counted_bytes);
     co_return {};
