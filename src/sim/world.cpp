@@ -103,7 +103,7 @@ std::string world::imbalance() const {
     expect_none(worker.foreign, "foreign completions awaited");
     expect_none(worker.unwinding, "unwindings not ended");
     if (parts_->streams.empty())
-        expect_none(static_cast<std::int64_t>(statistics.descriptors_open), "descriptors not closed");
+        expect_none(static_cast<std::int64_t>(statistics.objects_open), "sockets not closed");
     expect_none(worker.ready.empty() ? 0 : 1, "ready queue not empty");
     return found;
 }

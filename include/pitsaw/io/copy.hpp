@@ -18,7 +18,8 @@ namespace pitsaw::inline v0 {
 /// auto done = co_await ps::with_timeout(30s, upload.run());    // run() again goes on where it stopped
 /// ```
 /// Lifetime: refers to both streams. Threads: their worker; one run at a time. Errors: of either side;
-/// `transferred()` counts on every ending. Stopping: loses no byte; what was not sent yet is sent first by the
+/// `transferred()` counts on every ending. Stopping: loses no byte; what was not sent yet is sent first by
+/// the
 /// next run. Sizes: 16 KiB of buffer unless said.
 template <readable From, writable To> class stream_copy {
   public:

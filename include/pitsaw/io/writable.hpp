@@ -8,7 +8,8 @@
 
 namespace pitsaw::inline v0 {
 
-/// A sink of bytes: `send(span)` is awaited and gives how many went, at least one of a span that is not empty.
+/// A sink of bytes: `send(span)` is awaited and gives how many went, at least one of a span that is not
+/// empty.
 ///
 /// ```cpp
 /// template <ps::writable S> ps::task<> greet(S& to);

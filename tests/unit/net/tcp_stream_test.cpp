@@ -54,6 +54,9 @@ ps::task<ps::io_result<std::size_t>> exchange() {
     auto ends = co_await ps::or_return(connect_pair());
     auto both = co_await ps::or_return(ps::when_all(send_ten(ends.client), count(ends.server)));
     co_await ps::or_return(ends.server.closed());
+    auto const seen = co_await ps::or_return(ends.server.peer_endpoint());
+    auto const own = co_await ps::or_return(ends.client.local_endpoint());
+    EXPECT_EQ(seen, own);
     co_await ps::or_return(ends.client.async_close());
     co_return std::get<1>(both);
 }
