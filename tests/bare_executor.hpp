@@ -16,6 +16,7 @@ class bare_executor final : public executor {
     [[nodiscard]] auto now() const noexcept -> time_point override { return time_point(); }
     void lost_error(std::exception_ptr) noexcept override {}
     void log(std::string_view) noexcept override {}
+    [[nodiscard]] auto find_buffers() noexcept -> buffer_pool* override { return nullptr; }
 
     /// Moves what other threads posted to the ready queue.
     void take_inbox() {

@@ -14,7 +14,8 @@ LEVELS = [["base"], ["stop"], ["executor"], ["task"], ["time"], ["scope", "sync"
           ["net", "fs", "process"], ["http"]]
 PUBLIC = [folder for level in LEVELS for folder in level]
 # The driver's side of io knows no coroutine; it sits on base and is a layer of its own.
-DRIVER_SIDE = {"operation", "event", "driver", "descriptor", "result", "buffer", "socket_address", "socket_command"}
+DRIVER_SIDE = {"operation", "event", "driver", "descriptor", "result", "buffer", "buffer_pool", "socket_address",
+               "socket_command"}
 
 
 def below(folder):

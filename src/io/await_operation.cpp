@@ -8,20 +8,30 @@
 
 namespace pitsaw::inline v0 {
 
-std::coroutine_handle<> operation_leaf::start(promise_header& header) noexcept {
+template <class Operation>
+std::coroutine_handle<> basic_operation_leaf<Operation>::start(promise_header& header) noexcept {
     if (header.env->stop.stop_requested()) return header.stop_here();
+    if (header.env->executor->io->attempt(*this, done_)) {
+        done_.op = this;
+        return transfer(header);
+    }
+    return submit_for(header);
+}
+
+template <class Operation>
+std::coroutine_handle<> basic_operation_leaf<Operation>::submit_for(promise_header& header) noexcept {
     auto& worker = *header.env->executor;
-    if (worker.io->attempt(*this, done_)) return transfer(header);
     header_ = &header;
     ++worker.operations;
     worker.io->submit(*this);
     return header.suspend_at(*this);
 }
 
-void operation_leaf::ended(operation& self, event const& done) noexcept {
+template <class Operation>
+void basic_operation_leaf<Operation>::ended(operation& self, event const& done) noexcept {
     check(done.is_final(),
           "an operation_leaf waits for one event: a multishot operation needs a leaf of its own");
-    auto& leaf = static_cast<operation_leaf&>(self);
+    auto& leaf = static_cast<basic_operation_leaf&>(static_cast<Operation&>(self));
     auto& header = *leaf.header_;
     --header.env->executor->operations;
     leaf.done_ = done;
@@ -32,9 +42,12 @@ void operation_leaf::ended(operation& self, event const& done) noexcept {
         header.complete_here();
 }
 
-void operation_leaf::cancelled(waiter& self) noexcept {
-    auto& leaf = static_cast<operation_leaf&>(self);
+template <class Operation> void basic_operation_leaf<Operation>::cancelled(waiter& self) noexcept {
+    auto& leaf = static_cast<basic_operation_leaf&>(self);
     leaf.header_->env->executor->io->cancel(leaf);
 }
+
+template class basic_operation_leaf<operation>;
+template class basic_operation_leaf<wide_operation>;
 
 } // namespace pitsaw::inline v0

@@ -18,6 +18,9 @@ constexpr duration time_between_polls_max = std::chrono::milliseconds(1);
 // Timers fired or moved in one turn; more wait for the next, so that a million of them do not stop the world.
 constexpr std::size_t timers_per_turn = 4096;
 
+// A close may wait for its descriptor's last operation, and that for the kernel.
+constexpr duration time_for_discards_max = std::chrono::seconds(5);
+
 } // namespace
 
 worker::worker(std::unique_ptr<driver> own, runtime_options options)
@@ -40,6 +43,11 @@ worker::~worker() {
     check(
         ready.empty() && foreign == 0,
         "a runtime was destroyed with work that had not ended: a foreign coroutine or thread still needs it");
+    // What is left are descriptors that were discarded: nobody's event is in there.
+    auto const deadline = saturating_add(now(), time_for_discards_max);
+    for (auto left = driver_->drain(events_, deadline); left.remaining != 0;
+         left = driver_->drain(events_, deadline))
+        if (now() >= deadline) break; // the driver's destructor names what remains
 }
 
 void worker::request_stop(stop_reason const why) noexcept {
@@ -143,6 +151,12 @@ void worker::lost_error(std::exception_ptr error) noexcept {
     } catch (...) {
         std::fputs("pitsaw: lost error of an unknown type\n", stderr);
     }
+}
+
+auto worker::find_buffers() noexcept -> buffer_pool* {
+    if (!std::exchange(has_looked_for_buffers_, true))
+        buffers_ = buffer_pool::make(*driver_, options_.pool_buffers, options_.pool_buffer_bytes);
+    return buffers_.get();
 }
 
 void worker::log(std::string_view const line) noexcept {

@@ -2,6 +2,7 @@
 #include <pitsaw/executor/executor_ref.hpp>
 #include <pitsaw/executor/remote_ask.hpp>
 #include <pitsaw/executor/runtime.hpp>
+#include <pitsaw/io/buffer_pool.hpp>
 #include <pitsaw/io/driver.hpp>
 #include <pitsaw/stop/inplace_stop_token.hpp>
 #include <pitsaw/task/promise_header.hpp>
@@ -40,6 +41,7 @@ class worker final : public executor {
     [[nodiscard]] auto now() const noexcept -> time_point override { return driver_->now(); }
     void lost_error(std::exception_ptr error) noexcept override;
     void log(std::string_view line) noexcept override;
+    [[nodiscard]] auto find_buffers() noexcept -> buffer_pool* override;
 
     /// From any thread; it may end the last run, and the runtime may be destroyed before it returns.
     void request_stop(stop_reason why) noexcept;
@@ -66,6 +68,8 @@ class worker final : public executor {
     void poll_once() noexcept;
     void look_for_deadlock() noexcept;
 
+    std::unique_ptr<buffer_pool> buffers_; ///< before the driver: its memory is lent for the driver's life
+    bool has_looked_for_buffers_ = false;
     std::unique_ptr<driver> driver_;
     runtime_options options_;
     std::uint64_t turn_ = 0;

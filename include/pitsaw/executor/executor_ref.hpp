@@ -13,6 +13,7 @@
 
 namespace pitsaw::inline v0 {
 
+class buffer_pool;
 class driver;
 
 /// The part of a worker that running coroutines touch: where they wait for their turn and for time.
@@ -62,6 +63,9 @@ class executor {
 
     /// An exception that no coroutine can receive.
     virtual void lost_error(std::exception_ptr error) noexcept = 0;
+
+    /// The pool of this worker's driver, made at the first call; null where there is none.
+    [[nodiscard]] virtual auto find_buffers() noexcept -> buffer_pool* = 0;
 
     /// One line for the operator.
     virtual void log(std::string_view line) noexcept = 0;

@@ -2,6 +2,7 @@
 #include <pitsaw/executor/environment.hpp>
 #include <pitsaw/stop/inplace_stop_token.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -24,6 +25,10 @@ struct runtime_options {
     /// Receives one line for the operator. The default writes it to stderr. Runs on the worker; must not
     /// throw.
     std::function<void(std::string_view)> on_log;
+    /// The pool of received bytes: this many buffers of this many bytes, made by the first pooled receive.
+    /// None: every such receive takes a buffer from the heap.
+    std::uint32_t pool_buffers = 256;
+    std::uint32_t pool_buffer_bytes = 4096;
     /// The root environment's task-local pointer.
     void* local = nullptr;
     /// No thread outside will ever wake this runtime or stop it: a wait that nothing can end is then a

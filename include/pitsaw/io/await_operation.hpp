@@ -23,9 +23,11 @@ namespace pitsaw::inline v0 {
 /// Lifetime: immovable, in the awaiting frame. Threads: the worker that its descriptor is at home on. Errors:
 /// in the result. Stopping: the driver is asked to cancel; an operation that completed all the same delivers,
 /// one that was cancelled stops. `operation_canceled` without a stop (a close) is a result.
-class operation_leaf : public operation, waiter {
+/// `Operation` is `operation` or `wide_operation`.
+template <class Operation> class basic_operation_leaf : public Operation, protected waiter {
   public:
-    operation_leaf(op_code what, descriptor on) noexcept : operation(what, on, ended), waiter(cancelled) {}
+    basic_operation_leaf(op_code what, descriptor on) noexcept
+        : Operation(what, on, ended), waiter(cancelled) {}
 
     [[nodiscard]] std::coroutine_handle<> start(promise_header& header) noexcept;
 
@@ -33,12 +35,30 @@ class operation_leaf : public operation, waiter {
     /// The final event.
     [[nodiscard]] event const& done() const noexcept { return done_; }
 
-  private:
+    /// Whether the final event has come: what its result owns is then to be taken or freed.
+    [[nodiscard]] bool has_ended() const noexcept { return done_.op != nullptr; }
+
+    /// Submits and waits: for a leaf with a start of its own, after its attempt.
+    [[nodiscard]] std::coroutine_handle<> submit_for(promise_header& header) noexcept;
+
     static void ended(operation& self, event const& done) noexcept;
-    static void cancelled(waiter& self) noexcept;
 
     event done_;
     promise_header* header_ = nullptr;
+
+  private:
+    static void cancelled(waiter& self) noexcept;
 };
+
+struct operation_leaf : basic_operation_leaf<operation> {
+    using basic_operation_leaf::basic_operation_leaf;
+};
+/// The same for connects and vectored sends.
+struct wide_operation_leaf : basic_operation_leaf<wide_operation> {
+    using basic_operation_leaf::basic_operation_leaf;
+};
+
+extern template class basic_operation_leaf<operation>;
+extern template class basic_operation_leaf<wide_operation>;
 
 } // namespace pitsaw::inline v0

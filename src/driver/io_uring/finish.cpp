@@ -138,6 +138,7 @@ auto io_uring_driver::settle_pooled(operation& op, std::int32_t result, event& o
         if ((mine.wishes & cancel_asked) != 0) return finish(op, -ECANCELED, out);
         if (from.taken == from.count) return finish(op, -ENOBUFS, out);
         if (from.ring != nullptr) return again(op, step::whole, out);
+        if (from.free.empty()) return finish(op, -ENOBUFS, out); // others are about to fill the last ones
         mine.buffer = from.free.back();
         from.free.pop_back();
         return again(op, step::takes, out);
@@ -239,6 +240,8 @@ auto io_uring_driver::watch_result(operation const& op, std::int32_t mask) noexc
         (void)getsockopt(on.fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
         on.broken = error != 0 ? -error : -ECONNRESET; // a receive may have taken it a moment ago
     }
+    // Of a connection whose both directions have ended poll(2) tells POLLRDHUP as well (tcp_poll, Linux 6.18).
+    if ((mask & POLLHUP) != 0 && (mask & POLLRDHUP) == 0 && on.broken == 0) return -ENOTCONN;
     return on.broken;
 }
 

@@ -98,10 +98,12 @@ void io_uring_driver::flush_backlog() noexcept {
         backlog_first_ = mine.behind;
         if (backlog_first_ == nullptr) backlog_last_ = nullptr;
         if (at(op) == stage::backlog) {
-            if ((mine.wishes & cancel_asked) != 0)
-                end_later(op, -ECANCELED);
-            else
+            if ((mine.wishes & cancel_asked) == 0) {
                 prepare(op);
+            } else {
+                drop_buffer(op);
+                end_later(op, -ECANCELED);
+            }
         } else {
             mine.wishes &= static_cast<std::uint8_t>(~cancel_waits);
             if ((mine.debts & owes_result) != 0)

@@ -1,0 +1,68 @@
+#include <pitsaw/net/tcp_stream.hpp>
+
+#include <pitsaw/base/check.hpp>
+#include <pitsaw/io/driver.hpp>
+#include <pitsaw/task/this_task.hpp>
+
+namespace pitsaw::inline v0 {
+
+close_operation::close_operation(tcp_stream& of) noexcept
+    : plain_operation(op_code::close, of.own_), of_(of) {}
+
+std::coroutine_handle<> close_operation::start(promise_header& header) noexcept {
+    if (!header.env->stop.stop_requested()) of_.own_ = {}; // from here on it is the driver's
+    return plain_operation::start(header);
+}
+
+tcp_stream::~tcp_stream() {
+    if (!own_) return;
+    auto* const here = current_executor();
+    check(here == nullptr || home_ == executor_ref(*here),
+          "a tcp_stream was destroyed on another worker than its own");
+    home_->io->discard(own_);
+}
+
+task<io_result<tcp_stream>> tcp_stream::connect(endpoint const to, tcp_stream_options const how) {
+    environment const& env = co_await this_task::get_environment();
+    auto const home = env.executor;
+    auto const opened = home->io->open_stream(to.family());
+    if (!opened.has_value()) co_return std::unexpected(opened.error());
+    tcp_stream made(home, *opened);
+    if (auto const set = made.set_options(how); !set.has_value()) co_return std::unexpected(set.error());
+    auto const connected = co_await connect_operation(made.own_, to.as_socket_address());
+    if (!connected.has_value()) co_return std::unexpected(connected.error());
+    co_return io_result<tcp_stream>(std::move(made));
+}
+
+io_result<endpoint> tcp_stream::local_endpoint() const noexcept {
+    if (!own_) return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
+    socket_command ask{.what = socket_command::local_address};
+    if (auto const done = home_->io->control(own_, ask); !done) return std::unexpected(done.error());
+    return endpoint(ask.address);
+}
+
+io_result<endpoint> tcp_stream::peer_endpoint() const noexcept {
+    if (!own_) return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
+    socket_command ask{.what = socket_command::peer_address};
+    if (auto const done = home_->io->control(own_, ask); !done) return std::unexpected(done.error());
+    return endpoint(ask.address);
+}
+
+io_result<void> tcp_stream::set_option(socket_option const which, std::int32_t const value) noexcept {
+    if (!own_) return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
+    socket_command set{.what = socket_command::set_option, .option = which, .value = value};
+    return home_->io->control(own_, set);
+}
+
+io_result<void> tcp_stream::set_options(tcp_stream_options const how) noexcept {
+    io_result<void> done;
+    if (how.no_delay) done = set_option(socket_option::no_delay, 1);
+    if (done && how.keep_alive) done = set_option(socket_option::keep_alive, 1);
+    if (done && how.send_buffer_bytes != 0)
+        done = set_option(socket_option::send_buffer_bytes, how.send_buffer_bytes);
+    if (done && how.receive_buffer_bytes != 0)
+        done = set_option(socket_option::receive_buffer_bytes, how.receive_buffer_bytes);
+    return done;
+}
+
+} // namespace pitsaw::inline v0
