@@ -2,8 +2,8 @@
 #if !defined(__cpp_impl_coroutine) || __cplusplus < 202100L
 #error "pitsaw needs C++23 with coroutines: compile with -std=c++23"
 #endif
-/// What programs use of pitsaw. Further headers of `io/`, for leaves of one's own, and `sim/`, which has a target
-/// of its own, are included one by one.
+/// What programs use of pitsaw. Further headers of `io/`, for leaves of one's own, and `sim/`, which has a
+/// target of its own, are included one by one.
 #include <pitsaw/io/buffer_pool.hpp>
 #include <pitsaw/io/buffered_reader.hpp>
 #include <pitsaw/io/copy.hpp>

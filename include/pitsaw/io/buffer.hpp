@@ -34,7 +34,8 @@ struct source_span {
 /// At most this many pieces go into one vectored send: IOV_MAX of Linux.
 inline constexpr std::size_t pieces_max = 1024;
 
-/// Lends `pieces` and the bytes they name to a send, until its final event. More than `pieces_max` are sent in part.
+/// Lends `pieces` and the bytes they name to a send, until its final event. More than `pieces_max` are sent
+/// in part.
 inline void set_pieces(wide_operation& op, std::span<source_span const> pieces) noexcept {
     op.address = const_cast<source_span*>(pieces.data()); // as in set_source
     op.length = static_cast<std::uint32_t>(std::min(pieces.size(), pieces_max));

@@ -103,8 +103,9 @@ class driver {
     [[nodiscard]] virtual auto control(descriptor target, socket_command& command) noexcept
         -> io_result<void> = 0;
 
-    /// Lends `memory` for pooled receives, cut into at most `pool_buffers_max` buffers of `buffer_bytes`. The loan
-    /// lasts as long as the driver. Returns the pool's number. Fails with `not_enough_memory` and the like.
+    /// Lends `memory` for pooled receives, cut into at most `pool_buffers_max` buffers of `buffer_bytes`. The
+    /// loan lasts as long as the driver. Returns the pool's number. Fails with `not_enough_memory` and the
+    /// like.
     [[nodiscard]] virtual auto lend(std::span<std::byte> memory, std::uint32_t buffer_bytes) noexcept
         -> io_result<std::uint16_t> = 0;
 

@@ -16,7 +16,7 @@ enum class op_code : std::uint8_t {
     nop,      // ends with 0; needs no target
     receive,  // address, length: where to. Ends with the bytes received, 0 at the end of the stream
     send,     // address, length: what. Ends with the bytes sent, which may be fewer
-    watch,    // takes nothing. Ends with 0 once the peer has finished, or with the error of a broken connection
+    watch,    // takes nothing. Ends with 0 once the peer has finished, or with a broken connection's error
     accept,   // ends with the native handle of a new connection
     connect,  // a wide_operation; address, length: the peer's socket_address. Ends with 0
     shutdown, // nothing more will be sent; waits its turn behind the sends before it. Ends with 0
@@ -25,9 +25,9 @@ enum class op_code : std::uint8_t {
 
 enum class op_option : std::uint8_t { // bits
     none = 0,
-    multishot = 1, // accept: one event flagged `more` a connection; receive, with pooled: one a buffer; until it is
-                   // cancelled or ends by itself
-    pooled = 2,    // receive: into a buffer of `pool` that the driver takes once there is something to receive
+    multishot = 1, // accept: one event flagged `more` a connection; receive, with pooled: one a buffer; until
+                   // it is cancelled or ends by itself
+    pooled = 2,    // receive: into a buffer of `pool` that the driver takes when there is something
     vectored = 4,  // send, a wide_operation: address, length: an array of `source_span`
     broken = 8,    // watch: ends only when the connection is broken, not when the peer has finished
 };

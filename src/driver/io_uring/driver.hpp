@@ -25,8 +25,8 @@ namespace pitsaw::inline v0 {
 /// Lifetime, Threads, Errors: those of `driver`. The ring becomes the first polling thread's.
 class io_uring_driver final : public driver {
   public:
-    /// A driver on a ring of its own, or why there is none: EPERM (seccomp, kernel.io_uring_disabled), ENOSYS,
-    /// ENOMEM, EMFILE, EINVAL (before Linux 6.1).
+    /// A driver on a ring of its own, or why there is none: EPERM (seccomp, kernel.io_uring_disabled),
+    /// ENOSYS, ENOMEM, EMFILE, EINVAL (before Linux 6.1).
     [[nodiscard]] static auto make(io_uring_options const& options = {}) noexcept
         -> io_result<std::unique_ptr<io_uring_driver>>;
     ~io_uring_driver() override;

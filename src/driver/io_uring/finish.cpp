@@ -240,7 +240,8 @@ auto io_uring_driver::watch_result(operation const& op, std::int32_t mask) noexc
         (void)getsockopt(on.fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
         on.broken = error != 0 ? -error : -ECONNRESET; // a receive may have taken it a moment ago
     }
-    // Of a connection whose both directions have ended poll(2) tells POLLRDHUP as well (tcp_poll, Linux 6.18).
+    // Of a connection whose both directions have ended poll(2) tells POLLRDHUP as well (tcp_poll, Linux
+    // 6.18).
     if ((mask & POLLHUP) != 0 && (mask & POLLRDHUP) == 0 && on.broken == 0) return -ENOTCONN;
     return on.broken;
 }

@@ -270,8 +270,10 @@ auto sim_driver::make_socket() -> descriptor { return *attach(sockets_.make_sock
 auto sim_driver::listen(socket_address at, std::size_t backlog_max) -> descriptor {
     auto const listener = make_socket();
     socket_command bind{.what = socket_command::bind, .address = at};
-    socket_command listen{.what = socket_command::listen, .value = static_cast<std::int32_t>(backlog_max)};
-    check(control(listener, bind) && control(listener, listen), "another listener of this world has the port");
+    auto const value = static_cast<std::int32_t>(backlog_max);
+    socket_command listen{.what = socket_command::listen, .value = value};
+    check(control(listener, bind) && control(listener, listen),
+          "another listener of this world has the port");
     return listener;
 }
 

@@ -236,7 +236,8 @@ void sim_driver::look_again() noexcept {
         if (number >= slot_of_handle_.size() || slot_of_handle_[number] == nobody) continue;
         auto const& of = slots_[slot_of_handle_[number]];
         for (auto const way : {inward, outward})
-            if (auto const first = of.queues[way].first; first != nobody && records_[first].at == stage::blocked)
+            if (auto const first = of.queues[way].first;
+                first != nobody && records_[first].at == stage::blocked)
                 begin(first);
         for (auto each = of.queues[no_direction].first; each != nobody; each = records_[each].behind)
             if (records_[each].at == stage::blocked) begin(each);
