@@ -11,11 +11,17 @@ namespace pitsaw::inline v0 {
 template <class Operation>
 std::coroutine_handle<> basic_operation_leaf<Operation>::start(promise_header& header) noexcept {
     if (header.env->stop.stop_requested()) return header.stop_here();
-    if (header.env->executor->io->attempt(*this, done_)) {
-        done_.op = this;
-        return transfer(header);
-    }
-    return submit_for(header);
+    event done;
+    if (!header.env->executor->io->attempt(*this, done)) return submit_for(header);
+    note(done);
+    return go_on(header);
+}
+
+template <class Operation>
+std::coroutine_handle<> basic_operation_leaf<Operation>::go_on(promise_header& header) noexcept {
+    if (result_ >= 0 || on_error_ == nullptr) return transfer(header);
+    on_error_(header, to_error(result_));
+    return std::noop_coroutine();
 }
 
 template <class Operation>
@@ -34,10 +40,12 @@ void basic_operation_leaf<Operation>::ended(operation& self, event const& done) 
     auto& leaf = static_cast<basic_operation_leaf&>(static_cast<Operation&>(self));
     auto& header = *leaf.header_;
     --header.env->executor->operations;
-    leaf.done_ = done;
+    leaf.note(done);
     bool const is_cancelled = done.result < 0 && to_error(done.result) == std::errc::operation_canceled;
     if (is_cancelled && header.env->stop.stop_requested())
         header.stop_here();
+    else if (done.result < 0 && leaf.on_error_ != nullptr)
+        leaf.on_error_(header, to_error(done.result));
     else
         header.complete_here();
 }

@@ -25,13 +25,13 @@ auto is_gone_already(std::error_code const error) noexcept -> bool {
 } // namespace
 
 accept_operation::~accept_operation() {
-    if (has_ended() && !is_taken_ && done_.result >= 0) (void)await_resume();
+    if (has_ended() && !is_taken_ && result_ >= 0) (void)await_resume();
 }
 
 io_result<tcp_stream> accept_operation::await_resume() noexcept {
     is_taken_ = true;
-    if (done_.result < 0) return std::unexpected(to_error(done_.result));
-    auto const own = home_->io->attach(native_handle(done_.result));
+    if (result_ < 0) return std::unexpected(to_error(result_));
+    auto const own = home_->io->attach(native_handle(result_));
     if (!own) return std::unexpected(own.error());
     return tcp_stream(home_, *own);
 }

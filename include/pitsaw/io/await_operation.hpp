@@ -4,6 +4,7 @@
 #include <pitsaw/task/promise_header.hpp>
 
 #include <coroutine>
+#include <cstdint>
 
 namespace pitsaw::inline v0 {
 
@@ -33,21 +34,45 @@ template <class Operation> class basic_operation_leaf : public Operation, protec
 
   protected:
     /// The final event.
-    [[nodiscard]] event const& done() const noexcept { return done_; }
-
+    [[nodiscard]] event done() const noexcept {
+        return {.op = const_cast<basic_operation_leaf*>(this),
+                .result = result_,
+                .flags = flags_,
+                .buffer = buffer_};
+    }
     /// Whether the final event has come: what its result owns is then to be taken or freed.
-    [[nodiscard]] bool has_ended() const noexcept { return done_.op != nullptr; }
+    [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 
-    /// Submits and waits: for a leaf with a start of its own, after its attempt.
+    /// Public in a leaf whose result is an error exactly if the event's is negative: `or_return` then ends the
+    /// coroutine without resuming it. Before the start.
+    void on_error(error_ending end) noexcept { on_error_ = end; }
+
+    // For a leaf with a start of its own.
+
+    /// Keeps the final event.
+    void note(event const& done) noexcept {
+        result_ = done.result;
+        flags_ = done.flags;
+        buffer_ = done.buffer;
+        has_ended_ = true;
+    }
+    /// After an attempt that succeeded and was noted.
+    [[nodiscard]] std::coroutine_handle<> go_on(promise_header& header) noexcept;
+    /// After an attempt that did not succeed: submits and waits.
     [[nodiscard]] std::coroutine_handle<> submit_for(promise_header& header) noexcept;
 
     static void ended(operation& self, event const& done) noexcept;
 
-    event done_;
-    promise_header* header_ = nullptr;
+    promise_header* header_ = nullptr; // from the submit on
+    std::int32_t result_ = 0;
+    std::uint16_t buffer_ = 0;
+    event_flag flags_ = event_flag::none;
 
   private:
     static void cancelled(waiter& self) noexcept;
+
+    bool has_ended_ = false;
+    error_ending on_error_ = nullptr;
 };
 
 struct operation_leaf : basic_operation_leaf<operation> {

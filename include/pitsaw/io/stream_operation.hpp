@@ -28,6 +28,8 @@ class [[nodiscard]] receive_operation : public operation_leaf {
         : operation_leaf(op_code::receive, from) {
         set_buffer(*this, into);
     }
+    using operation_leaf::on_error;
+    [[nodiscard]] std::size_t value() const noexcept { return static_cast<std::size_t>(result_); }
     [[nodiscard]] io_result<std::size_t> await_resume() const noexcept { return to_result(done()); }
 };
 
@@ -38,6 +40,8 @@ class [[nodiscard]] send_operation : public operation_leaf {
         : operation_leaf(op_code::send, to) {
         set_source(*this, from);
     }
+    using operation_leaf::on_error;
+    [[nodiscard]] std::size_t value() const noexcept { return static_cast<std::size_t>(result_); }
     [[nodiscard]] io_result<std::size_t> await_resume() const noexcept { return to_result(done()); }
 };
 
@@ -48,15 +52,19 @@ class [[nodiscard]] vectored_send_operation : public wide_operation_leaf {
         : wide_operation_leaf(op_code::send, to) {
         set_pieces(*this, pieces);
     }
+    using wide_operation_leaf::on_error;
+    [[nodiscard]] std::size_t value() const noexcept { return static_cast<std::size_t>(result_); }
     [[nodiscard]] io_result<std::size_t> await_resume() const noexcept { return to_result(done()); }
 };
 
 /// What ends without a count: watch, shutdown, close.
 class [[nodiscard]] plain_operation : public operation_leaf {
   public:
+    using operation_leaf::on_error;
     using operation_leaf::operation_leaf;
+    void value() const noexcept {}
     [[nodiscard]] io_result<void> await_resume() const noexcept {
-        if (done().result < 0) return std::unexpected(to_error(done().result));
+        if (result_ < 0) return std::unexpected(to_error(result_));
         return {};
     }
 };
@@ -68,8 +76,10 @@ class [[nodiscard]] connect_operation : public wide_operation_leaf {
         : wide_operation_leaf(op_code::connect, which), to_(to) {
         set_source(*this, std::as_bytes(std::span(&to_, 1)));
     }
+    using wide_operation_leaf::on_error;
+    void value() const noexcept {}
     [[nodiscard]] io_result<void> await_resume() const noexcept {
-        if (done().result < 0) return std::unexpected(to_error(done().result));
+        if (result_ < 0) return std::unexpected(to_error(result_));
         return {};
     }
 
@@ -85,19 +95,23 @@ class [[nodiscard]] pooled_receive_operation : public operation_leaf {
         on_event = arrived;
     }
     ~pooled_receive_operation();
+    using operation_leaf::on_error;
 
     [[nodiscard]] std::coroutine_handle<> start(promise_header& header) noexcept;
-    [[nodiscard]] io_result<lease> await_resume() noexcept;
+    [[nodiscard]] lease value() noexcept;
+    [[nodiscard]] io_result<lease> await_resume() noexcept {
+        if (result_ < 0) return std::unexpected(to_error(result_));
+        return value();
+    }
 
   private:
     static void arrived(operation& self, event const& done) noexcept;
 
     /// From now on into the heap. False: there is no memory, and the result says so.
     [[nodiscard]] bool use_heap(std::uint32_t bytes) noexcept;
-    [[nodiscard]] bool found_pool_empty() const noexcept;
+    [[nodiscard]] bool found_empty(event const& done) const noexcept;
 
-    buffer_pool* from_ = nullptr; // null: the heap
-    std::unique_ptr<std::byte[]> heap_;
+    buffer_pool* from_ = nullptr; // null: the heap, where `address` is ours
 };
 
 } // namespace pitsaw::inline v0

@@ -81,7 +81,7 @@ template <class T, class... Owned> class group_node final : group_child {
                       "an over-aligned callable cannot be spawned");
         void* const where = allocate_node(memory, sizeof(group_node));
         try {
-            return *::new (where) group_node(of, memory, make, std::forward<From>(from)...);
+            return *::new (where) group_node(of, make, std::forward<From>(from)...);
         } catch (...) {
             free_node(memory, where, sizeof(group_node));
             throw;
@@ -93,8 +93,8 @@ template <class T, class... Owned> class group_node final : group_child {
 
   private:
     template <class Make, class... From>
-    group_node(task_group& of, std::pmr::memory_resource* const memory, Make& make, From&&... from)
-        : group_child(ended, of), memory_(memory), owned_(std::forward<From>(from)...),
+    group_node(task_group& of, Make& make, From&&... from)
+        : group_child(ended, of), owned_(std::forward<From>(from)...),
           work_(std::apply(make, owned_)) {}
 
     static std::coroutine_handle<> ended(boundary& edge, promise_header& root, ending const how) noexcept {
@@ -104,13 +104,12 @@ template <class T, class... Owned> class group_node final : group_child {
         if (result.is_failure()) [[unlikely]]
             note_failed(node, failure_of(result));
         note_ended(node, how);
-        auto* const memory = node.memory_;
+        auto* const memory = root.env->memory; // the group's, which the node came from
         node.~group_node(); // the frame too: a stopped child's locals go at once
         free_node(memory, &node, sizeof(group_node));
         return leave(of);
     }
 
-    std::pmr::memory_resource* memory_;
     [[no_unique_address]] std::tuple<Owned...> owned_;
     task<T> work_;
 };

@@ -85,12 +85,8 @@ template <class A, class Promise> class or_return_awaiter : inner_boundary {
             auto& result = self.child_.result();
             if (result.has_value() && !result.value().has_value()) {
                 auto& promise = static_cast<Promise&>(self.outer());
-                promise.edge->waiting = nullptr;
                 promise.result.set_value_or_exception(std::unexpected(std::move(result.value().error())));
-                // The coroutine is over and never resumed. Through the queue, since the next or_return above
-                // would end its own coroutine from within this call, and so on: an error must not need stack
-                // for each frame that it passes.
-                promise.env->executor->ready.push(promise, resume_as::ended);
+                promise.end_here();
                 return std::noop_coroutine();
             }
         }
@@ -98,6 +94,40 @@ template <class A, class Promise> class or_return_awaiter : inner_boundary {
     }
 
     child<A> child_;
+};
+
+/// A leaf that tells of its error before it resumes the coroutine, so that it needs no boundary of its own.
+/// `value()` gives what a result without an error holds.
+template <class A>
+concept tells_its_error = startable<A> && requires(A& leaf, error_ending end) {
+    leaf.on_error(end);
+    { leaf.value() } -> std::same_as<typename child_value<A>::value_type>;
+};
+
+/// Awaits such a leaf: one pointer, where `or_return_awaiter` takes 160 bytes.
+template <class A, class Promise> class or_return_leaf_awaiter {
+    static_assert(std::same_as<typename child_value<A>::error_type, std::error_code>);
+
+  public:
+    explicit or_return_leaf_awaiter(A& leaf) noexcept : leaf_(leaf) {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+
+    [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> outer_frame) noexcept {
+        leaf_.on_error(end);
+        return leaf_.start(outer_frame.promise());
+    }
+
+    typename child_value<A>::value_type await_resume() { return leaf_.value(); }
+
+  private:
+    static void end(promise_header& header, std::error_code const error) noexcept {
+        auto& promise = static_cast<Promise&>(header);
+        promise.result.set_value_or_exception(std::unexpected(error));
+        promise.end_here();
+    }
+
+    A& leaf_;
 };
 
 template <class Held> class [[nodiscard]] or_return_expression {
@@ -110,6 +140,8 @@ template <class Held> class [[nodiscard]] or_return_expression {
     template <class Promise> [[nodiscard]] auto await_in(Promise& promise) && {
         if constexpr (is_expected<bare>)
             return or_return_value_awaiter<bare, Promise>(held_, promise);
+        else if constexpr (tells_its_error<bare> && carries_error<Promise, std::error_code>)
+            return or_return_leaf_awaiter<bare, Promise>(held_);
         else
             return or_return_awaiter<bare, Promise>(held_);
     }

@@ -5,6 +5,7 @@
 #include <coroutine>
 #include <cstdint>
 #include <source_location>
+#include <system_error>
 
 namespace pitsaw::inline v0 {
 
@@ -97,6 +98,11 @@ struct promise_header : continuation {
     /// A suspended leaf has its result: this coroutine goes on when its turn comes.
     void complete_here() noexcept;
 
+    /// The same where the result ends this coroutine, which its own result says already: it is never resumed.
+    /// Through the queue, since the await above may end its own coroutine from within this call, and so on: an
+    /// error must not need stack for each frame that it passes.
+    void end_here() noexcept;
+
     /// It stops, suspended or not yet begun: this coroutine is never resumed.
     std::coroutine_handle<> stop_here() noexcept;
 
@@ -123,11 +129,20 @@ inline void promise_header::complete_here() noexcept {
     env->executor->note_completion(*this);
 }
 
+inline void promise_header::end_here() noexcept {
+    edge->waiting = nullptr;
+    env->executor->ready.push(*this, resume_as::ended);
+    env->executor->note_completion(*this);
+}
+
 inline std::coroutine_handle<> promise_header::stop_here() noexcept {
     edge->waiting = nullptr;
     env->executor->ready.push(*this, resume_as::stopped);
     return std::noop_coroutine();
 }
+
+/// Gives the coroutine of a header an error as its result, and ends it: what a leaf under `or_return` calls.
+using error_ending = void (*)(promise_header& of, std::error_code error) noexcept;
 
 /// A promise that carries a header as its first base.
 template <class Promise>

@@ -86,20 +86,6 @@ void io_uring_driver::set(operation& op, stage where, step what) noexcept {
     op.state = 1U | (static_cast<std::uint32_t>(where) << 1) | (static_cast<std::uint32_t>(what) << 4);
 }
 
-void io_uring_driver::push(queue& to, operation& op) noexcept {
-    of(op).previous = to.last;
-    op.next = nullptr;
-    (to.last == nullptr ? to.first : to.last->next) = &op;
-    to.last = &op;
-}
-
-void io_uring_driver::take_out(queue& from, operation& op) noexcept {
-    auto* const before = of(op).previous;
-    auto* const behind = op.next;
-    (before == nullptr ? from.first : before->next) = behind;
-    (behind == nullptr ? from.last : of(*behind).previous) = before;
-}
-
 auto io_uring_driver::attach(native_handle handle) noexcept -> io_result<descriptor> {
     auto const fd = static_cast<int>(handle);
     auto const flags = fcntl(fd, F_GETFL);
@@ -201,7 +187,7 @@ auto io_uring_driver::turn(std::span<event> out, time_point until, bool until_em
     for (;;) {
         flush_backlog();
         auto count = take_ended(out);
-        auto const is_idle = count == 0 && backlog_first_ == nullptr && closing_first_ == nullptr &&
+        auto const is_idle = count == 0 && backlog_first_ == nullptr && closing_first_ == nobody &&
                              ring_.completion() == nullptr && !(until_empty && in_flight_ == 0);
         auto const at = is_idle && until != never ? now() : time_point::min();
         auto const waits = is_idle && at < until && fall_asleep();
@@ -265,8 +251,8 @@ void io_uring_driver::arm_wake() noexcept {
 
 auto io_uring_driver::drain(std::span<event> out, time_point deadline) noexcept -> drain_progress {
     for (auto& on : slots_)
-        for (auto& line : on.queues)
-            for (auto* each = line.first; each != nullptr;) {
+        for (auto& line : on.lines)
+            for (auto* each = line.first(); each != nullptr;) {
                 auto* const behind = each->next;
                 ask_to_end(*each, true);
                 each = behind;
@@ -282,10 +268,10 @@ auto io_uring_driver::drain(std::span<event> out, time_point deadline) noexcept 
         for (; each != nullptr; each = each->next)
             if (is_older(*each)) made.oldest = each;
     };
-    consider(targetless_.first);
-    consider(ended_.first);
+    consider(targetless_.first());
+    consider(ended_.first());
     for (auto& on : slots_) {
-        for (auto& line : on.queues) consider(line.first);
+        for (auto& line : on.lines) consider(line.first());
         if (on.closing_op != nullptr) consider(on.closing_op);
     }
     return made;

@@ -1,6 +1,7 @@
 #pragma once
 #include "driver/io_uring/powers.hpp"
 #include "driver/io_uring/ring.hpp"
+#include "driver/operation_line.hpp"
 
 #include <pitsaw/io/driver.hpp>
 
@@ -66,8 +67,8 @@ class io_uring_driver final : public driver {
     };
     enum class wake_state : std::uint32_t { running, asleep, woken };
 
-    struct links { // what `operation::scratch` holds
-        operation* previous;
+    struct links {         // what `operation::scratch` holds
+        operation* before; // operation_line's
         operation* behind; // in the backlog
         std::uint64_t sequence;
         std::int32_t result;
@@ -76,25 +77,22 @@ class io_uring_driver final : public driver {
         std::uint8_t wishes;
     };
     static_assert(sizeof(links) == sizeof(operation::scratch));
-    struct queue {
-        operation* first = nullptr; // the one at work
-        operation* last = nullptr;
-    };
     struct slot { // what a descriptor's index means
         int fd = -1;
         std::uint32_t index = 0;
         std::uint32_t generation = 1;
-        queue queues[directions];
-        operation* closing_op = nullptr; // null while closing: a discard
-        std::uint64_t closing_since = 0; // sequence of the close
-        slot* next_closing = nullptr;    // waits for room in the submission queue
-        std::int32_t broken = 0;         // the connection's error, which the kernel tells only once
+        std::int32_t broken = 0;          // the connection's error, which the kernel tells only once
+        operation_line lines[directions]; // the first is at work
+        operation* closing_op = nullptr;  // null while closing: a discard
+        std::uint32_t next_closing = 0;   // waits for room in the submission queue
         std::int32_t close_result = 0;
         std::uint8_t close_debts = 0;
         bool is_open = false;
         bool is_closing = false;
         bool is_closed = false; // the kernel has closed it
     };
+    static_assert(sizeof(slot) == 64); // of each open descriptor
+    static constexpr std::uint32_t nobody = UINT32_MAX;
     struct pool {
         std::span<std::byte> memory;
         std::uint32_t buffer_bytes = 0;
@@ -116,8 +114,6 @@ class io_uring_driver final : public driver {
     [[nodiscard]] static auto step_of(operation const& op) noexcept -> step;
     static void set(operation& op, stage where, step what = step::whole) noexcept;
     [[nodiscard]] static auto direction_of(op_code code) noexcept -> direction;
-    static void push(queue& to, operation& op) noexcept;
-    static void take_out(queue& from, operation& op) noexcept;
 
     io_uring_driver() = default;
 
@@ -133,7 +129,7 @@ class io_uring_driver final : public driver {
     void register_pool(pool& made, std::uint16_t number) noexcept;
 
     // start.cpp
-    [[nodiscard]] auto queue_of(operation const& op) noexcept -> queue&;
+    [[nodiscard]] auto line_of(operation const& op) noexcept -> operation_line&;
     void begin(operation& op, step what) noexcept;
     void prepare(operation& op) noexcept;
     void prepare_receive(operation& op, io_uring_sqe& entry) noexcept;
@@ -171,11 +167,11 @@ class io_uring_driver final : public driver {
     std::deque<slot> slots_; // an address is kept by the kernel while it closes
     std::vector<std::uint32_t> free_slots_;
     std::deque<pool> pools_;
-    queue targetless_; // nops
-    queue ended_;      // their events have not left yet
+    operation_line targetless_; // nops
+    operation_line ended_;      // their events have not left yet
     operation* backlog_first_ = nullptr;
     operation* backlog_last_ = nullptr;
-    slot* closing_first_ = nullptr;
+    std::uint32_t closing_first_ = nobody; // a slot
     std::uint64_t sequence_ = 0;
     std::size_t in_flight_ = 0;
     int wake_fd_ = -1; // without message_wake

@@ -20,9 +20,9 @@ template <class T> auto pointer(std::uint64_t user_data) noexcept -> T& {
 
 auto io_uring_driver::take_ended(std::span<event> out) noexcept -> std::size_t {
     std::size_t count = 0;
-    while (count < out.size() && ended_.first != nullptr) {
-        auto& op = *ended_.first;
-        take_out(ended_, op);
+    while (count < out.size() && !ended_.empty()) {
+        auto& op = *ended_.first();
+        ended_.remove(op);
         out[count++] = deliver(op);
     }
     return count;
@@ -115,7 +115,7 @@ auto io_uring_driver::settle(operation& op, std::int32_t result, event& out) noe
         auto const is_over = op.code == op_code::send ? result == -EPIPE : result == 0;
         if (result == -ECONNRESET && on.broken == 0) {
             on.broken = result;
-            for (auto* each = on.queues[no_direction].first; each != nullptr; each = each->next)
+            for (auto* each = on.lines[no_direction].first(); each != nullptr; each = each->next)
                 if (has(each->options, op_option::broken)) end_watch(*each, result);
         }
         if (is_over && on.broken != 0) result = on.broken; // the kernel tells it once, to whoever asks first
@@ -175,18 +175,18 @@ void io_uring_driver::end_later(operation& op, std::int32_t result) noexcept {
     of(op).result = result;
     leave_queue(op);
     set(op, stage::ended);
-    push(ended_, op);
+    ended_.push_back(op);
 }
 
 /// The next of the direction goes to work at the next turn: begun here, a chain of operations that end at
 /// once would be a recursion.
 void io_uring_driver::leave_queue(operation& op) noexcept {
-    auto& line = queue_of(op);
-    take_out(line, op);
-    auto const is_next = direction_of(op.code) != no_direction && line.first != nullptr;
-    if (is_next && at(*line.first) == stage::queued) {
-        set(*line.first, stage::backlog);
-        to_backlog(*line.first);
+    auto& line = line_of(op);
+    line.remove(op);
+    auto const is_next = direction_of(op.code) != no_direction && !line.empty();
+    if (is_next && at(*line.first()) == stage::queued) {
+        set(*line.first(), stage::backlog);
+        to_backlog(*line.first());
     }
     if (op.code != op_code::nop) close_when_alone(slots_[op.target.index]);
 }
@@ -194,13 +194,13 @@ void io_uring_driver::leave_queue(operation& op) noexcept {
 /// Law 12: the final event of a close is the last.
 void io_uring_driver::close_when_alone(slot& on) noexcept {
     if (!on.is_closed || on.close_debts != 0) return;
-    for (auto const& line : on.queues)
-        if (line.first != nullptr) return;
+    for (auto const& line : on.lines)
+        if (!line.empty()) return;
     if (on.closing_op != nullptr) {
         auto& op = *std::exchange(on.closing_op, nullptr);
         of(op).result = on.close_result;
         set(op, stage::ended);
-        push(ended_, op); // the number is free once the event has left
+        ended_.push_back(op); // the number is free once the event has left
         return;
     }
     --in_flight_;

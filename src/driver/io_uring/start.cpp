@@ -35,8 +35,8 @@ auto io_uring_driver::direction_of(op_code code) noexcept -> direction {
     return no_direction;
 }
 
-auto io_uring_driver::queue_of(operation const& op) noexcept -> queue& {
-    return op.code == op_code::nop ? targetless_ : slots_[op.target.index].queues[direction_of(op.code)];
+auto io_uring_driver::line_of(operation const& op) noexcept -> operation_line& {
+    return op.code == op_code::nop ? targetless_ : slots_[op.target.index].lines[direction_of(op.code)];
 }
 
 /// Declines all: each would be a system call, and the point of a ring is that a turn has one.
@@ -52,15 +52,15 @@ void io_uring_driver::submit(operation& op) noexcept {
     ++in_flight_;
     auto* const on = find(op.target);
     if (op.code != op_code::nop && (on == nullptr || on->is_closing)) {
-        push(ended_, op);
+        ended_.push_back(op);
         set(op, stage::ended);
         of(op).result = -EBADF;
         return;
     }
     if (op.code == op_code::close) return begin_close(*on, &op);
-    auto& line = queue_of(op);
-    auto const waits = direction_of(op.code) != no_direction && line.first != nullptr; // law 13
-    push(line, op);
+    auto& line = line_of(op);
+    auto const waits = direction_of(op.code) != no_direction && !line.empty(); // law 13
+    line.push_back(op);
     if (!waits) begin(op, step::whole);
 }
 
@@ -87,8 +87,8 @@ void io_uring_driver::begin(operation& op, step what) noexcept {
 /// Turns what waits for room into entries, as far as there is room.
 void io_uring_driver::flush_backlog() noexcept {
     arm_wake();
-    while (closing_first_ != nullptr && ring_.free_entries() >= 2) {
-        auto& on = *closing_first_;
+    while (closing_first_ != nobody && ring_.free_entries() >= 2) {
+        auto& on = slots_[closing_first_];
         closing_first_ = on.next_closing;
         prepare_close(on);
     }
@@ -262,24 +262,23 @@ void io_uring_driver::discard(descriptor target) noexcept {
 void io_uring_driver::begin_close(slot& on, operation* op) noexcept {
     on.is_closing = true;
     on.closing_op = op;
-    on.closing_since = sequence_;
     if (op != nullptr) set(*op, stage::working);
-    for (auto& line : on.queues)
-        for (auto* each = line.first; each != nullptr;) {
+    for (auto& line : on.lines)
+        for (auto* each = line.first(); each != nullptr;) {
             auto* const behind = each->next;
             ask_to_end(*each, false);
             each = behind;
         }
-    if (closing_first_ == nullptr && ring_.free_entries() >= 2) return prepare_close(on);
+    if (closing_first_ == nobody && ring_.free_entries() >= 2) return prepare_close(on);
     on.next_closing = closing_first_;
-    closing_first_ = &on;
+    closing_first_ = on.index;
 }
 
 /// A close alone leaves what is in flight on the file alive, and it still takes data that arrives.
 void io_uring_driver::prepare_close(slot& on) noexcept {
     auto const mark = reinterpret_cast<std::uint64_t>(&on) | (std::uint64_t{on.generation} << 48);
-    auto const is_busy = [](queue const& line) { return line.first != nullptr; };
-    if (std::ranges::any_of(on.queues, is_busy)) {
+    auto const is_busy = [](operation_line const& line) { return !line.empty(); };
+    if (std::ranges::any_of(on.lines, is_busy)) {
         auto& entry = *ring_.next_entry();
         entry.opcode = IORING_OP_ASYNC_CANCEL;
         entry.flags = IOSQE_IO_HARDLINK; // the close follows whatever the cancel finds

@@ -208,7 +208,7 @@ auto readiness_driver::drain(std::span<event> out, time_point deadline) noexcept
     for (auto const& slot : table_.all()) {
         consider(slot.closing);
         for (auto const& line : slot.lines)
-            for (auto* op = line.first; op != nullptr; op = op->next) consider(op);
+            for (auto* op = line.first(); op != nullptr; op = op->next) consider(op);
     }
     return progress;
 }

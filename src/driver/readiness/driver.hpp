@@ -68,7 +68,7 @@ class readiness_driver : public driver {
         closed,      // in `due_`; its slot is free once it is handed out
     };
     struct mark {                    // what `operation::scratch` holds from submit to the final event
-        operation* before = nullptr; // in its line
+        operation* before = nullptr; // operation_line's
         readiness_driver* home = nullptr;
         std::uint64_t sequence = 0; // of submission
         std::int32_t result = 0;
@@ -106,9 +106,6 @@ class readiness_driver : public driver {
     void look_at_watches(readiness_slot& slot) noexcept;
 
     // finish.cpp
-    static void enter(readiness_line& line, operation& op) noexcept;
-    static void enter_first(readiness_line& line, operation& op) noexcept;
-    static void leave(readiness_line& line, operation& op) noexcept;
     void end(readiness_slot& slot, operation& op, outcome const& how) noexcept;
     void end_alone(operation& op, std::int32_t result) noexcept;
     void ask_to_end(readiness_slot& slot, operation& op) noexcept;

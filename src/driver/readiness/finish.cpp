@@ -9,33 +9,11 @@
 
 namespace pitsaw::inline v0 {
 
-void readiness_driver::enter(readiness_line& line, operation& op) noexcept {
-    op.state = waiting;
-    op.next = nullptr;
-    mark_of(op).before = line.last;
-    (line.last == nullptr ? line.first : line.last->next) = &op;
-    line.last = &op;
-}
-
-void readiness_driver::enter_first(readiness_line& line, operation& op) noexcept {
-    op.state = waiting;
-    op.next = line.first;
-    mark_of(op).before = nullptr;
-    (line.first == nullptr ? line.last : mark_of(*line.first).before) = &op;
-    line.first = &op;
-}
-
-void readiness_driver::leave(readiness_line& line, operation& op) noexcept {
-    auto* const before = mark_of(op).before;
-    (before == nullptr ? line.first : before->next) = op.next;
-    (op.next == nullptr ? line.last : mark_of(*op.next).before) = before;
-}
-
 /// Fixes the result of one that waits, or of an event of it. Nothing changes it any more, a cancel least of
 /// all.
 void readiness_driver::end(readiness_slot& slot, operation& op, outcome const& how) noexcept {
     auto& line = slot.lines[direction_of(op.code)];
-    leave(line, op);
+    line.remove(op);
     auto& own = mark_of(op);
     own.result = how.result;
     own.flags = how.flags;
@@ -45,10 +23,10 @@ void readiness_driver::end(readiness_slot& slot, operation& op, outcome const& h
     if (is_one_of_many && has(op.options, op_option::multishot)) {
         own.flags = own.flags | event_flag::more;
         op.state = reporting;
-        line.reporting = &op;
+        slot.reporting = &op;
     } else {
         op.state = ended;
-        ++line.ended;
+        ++slot.ended;
     }
     due_.push_back(op);
 }
@@ -72,17 +50,16 @@ void readiness_driver::ask_to_end(readiness_slot& slot, operation& op) noexcept 
         return;
     }
     auto const way = direction_of(op.code);
-    auto const was_at_work = slot.lines[way].first == &op;
+    auto const was_at_work = slot.lines[way].first() == &op;
     if (op.code == op_code::connect && was_at_work) slot.is_connecting = false;
     end(slot, op, {.result = -ECANCELED});
-    if (way != no_direction && was_at_work && slot.lines[way].first != nullptr) make_pending(slot);
+    if (way != no_direction && was_at_work && !slot.lines[way].empty()) make_pending(slot);
 }
 
 void readiness_driver::end_others(readiness_slot& slot) noexcept {
-    for (auto& line : slot.lines) {
-        if (line.reporting != nullptr) ask_to_end(slot, *line.reporting);
-        while (line.first != nullptr) ask_to_end(slot, *line.first);
-    }
+    if (slot.reporting != nullptr) ask_to_end(slot, *slot.reporting);
+    for (auto& line : slot.lines)
+        while (!line.empty()) ask_to_end(slot, *line.first());
 }
 
 void readiness_driver::discard(descriptor target) noexcept {
@@ -134,10 +111,10 @@ auto readiness_driver::hand_out(operation& op) noexcept -> event {
         table_.remove(slot);
         return what;
     }
-    auto& line = slot.lines[direction_of(op.code)];
     if (at == reporting) {
-        line.reporting = nullptr;
-        enter_first(line, op);
+        slot.reporting = nullptr;
+        op.state = waiting;
+        slot.lines[direction_of(op.code)].push_front(op);
         if (own.cancel_asked)
             ask_to_end(slot, op);
         else
@@ -145,7 +122,7 @@ auto readiness_driver::hand_out(operation& op) noexcept -> event {
         return what;
     }
     --in_flight_;
-    --line.ended;
+    --slot.ended;
     close_when_alone(slot);
     return what;
 }

@@ -93,7 +93,9 @@ auto readiness_driver::attempt(operation& op, event& finished) noexcept -> bool 
     auto* const slot = table_.find(op.target);
     if (slot == nullptr || slot->is_closing()) return false; // its final event will say why
     auto const way = direction_of(op.code);
-    if (way != no_direction && !slot->lines[way].is_idle()) return false;
+    if (way != no_direction && !slot->lines[way].empty()) return false;
+    // What has ended and was not told yet comes first, whichever way it goes.
+    if (slot->reporting != nullptr || slot->ended != 0) return false;
     auto const done = perform(op, *slot);
     if (done.result == posix::would_block) return false;
     finished = {.op = &op, .result = done.result, .flags = done.flags, .buffer = done.buffer};
@@ -117,8 +119,9 @@ void readiness_driver::submit(operation& op) noexcept {
     }
     auto const way = direction_of(op.code);
     auto& line = slot->lines[way];
-    auto const is_at_work = line.first == nullptr && line.reporting == nullptr;
-    enter(line, op);
+    auto const is_at_work = line.empty() && (way != inward || slot->reporting == nullptr);
+    op.state = waiting;
+    line.push_back(op);
     if (way == no_direction) {
         if (auto const result = watch(op, *slot, true); result != posix::would_block)
             end(*slot, op, {.result = result});
@@ -131,9 +134,10 @@ void readiness_driver::submit(operation& op) noexcept {
 /// Tries the operations of a direction, in order, until one would block. False: `calls` ran out before.
 auto readiness_driver::advance(readiness_slot& slot, direction way, std::size_t& calls) noexcept -> bool {
     auto& line = slot.lines[way];
-    for (std::size_t in_a_row = 0; line.first != nullptr && line.reporting == nullptr; ++in_a_row) {
+    auto const is_reporting = [&] { return way == inward && slot.reporting != nullptr; };
+    for (std::size_t in_a_row = 0; !line.empty() && !is_reporting(); ++in_a_row) {
         if (calls == 0 || in_a_row == calls_in_a_row) return false;
-        auto& op = *line.first;
+        auto& op = *line.first();
         auto const done = perform(op, slot);
         if (done.result == posix::would_block) return true;
         --calls;
@@ -144,7 +148,7 @@ auto readiness_driver::advance(readiness_slot& slot, direction way, std::size_t&
 
 void readiness_driver::look_at_watches(readiness_slot& slot) noexcept {
     slot.ready = slot.ready - readiness::hang_up;
-    for (auto* op = slot.lines[no_direction].first; op != nullptr;) {
+    for (auto* op = slot.lines[no_direction].first(); op != nullptr;) {
         auto* const behind = op->next;
         if (auto const result = watch(*op, slot, false); result != posix::would_block)
             end(slot, *op, {.result = result});

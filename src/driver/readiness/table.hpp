@@ -1,4 +1,6 @@
 #pragma once
+#include "driver/operation_line.hpp"
+
 #include <pitsaw/io/descriptor.hpp>
 #include <pitsaw/io/operation.hpp>
 
@@ -26,19 +28,6 @@ enum class readiness : std::uint8_t {
     return (static_cast<std::uint8_t>(bits) & static_cast<std::uint8_t>(one)) != 0;
 }
 
-/// The operations of one direction on one descriptor (law 13).
-struct readiness_line {
-    operation* first = nullptr; // the one at work; the others wait. The watches: all at work
-    operation* last = nullptr;
-    operation* reporting =
-        nullptr;             // a multishot one with an event due that is not its final one; not in the list
-    std::uint32_t ended = 0; // ended with their final event due
-
-    [[nodiscard]] bool is_idle() const noexcept {
-        return first == nullptr && reporting == nullptr && ended == 0;
-    }
-};
-
 /// What a descriptor's index means: an open object and its operations in flight.
 struct readiness_slot {
     static constexpr std::uint32_t nobody = UINT32_MAX;
@@ -56,14 +45,18 @@ struct readiness_slot {
     readiness ready = readiness::all; // what may succeed; an edge sets it, `would_block` clears it
     std::int32_t error = 0; // negative: the connection broke, and a call has taken that from the kernel
     std::uint32_t next_pending = nobody;
-    operation* closing = nullptr; // its close
-    readiness_line lines[directions];
+    operation* closing = nullptr;     // its close
+    operation* reporting = nullptr;   // inward: a multishot one with an event due that is not its final one
+    std::uint32_t ended = 0;          // that have their final event due
+    operation_line lines[directions]; // the first is at work, the others wait; watches are all at work
 
     [[nodiscard]] bool is_closing() const noexcept { return closing != nullptr || is_discarded; }
     [[nodiscard]] bool is_idle() const noexcept {
-        return lines[inward].is_idle() && lines[outward].is_idle() && lines[no_direction].is_idle();
+        return lines[inward].empty() && lines[outward].empty() && lines[no_direction].empty() &&
+               reporting == nullptr && ended == 0;
     }
 };
+static_assert(sizeof(readiness_slot) == 72); // of each open descriptor
 
 /// The open objects of a driver, by index; a generation for each tenant of an index (law 10).
 ///
