@@ -14,8 +14,11 @@ namespace pitsaw::inline v0 {
 
 namespace {
 
-constexpr std::size_t class_bytes = 32;
-constexpr std::size_t class_count = 65; // sizes of 0 to 64 times 32 bytes
+// Sizes of 8, 24, 40 and so on: what fits into a block of glibc's malloc, whose blocks are multiples of 16 bytes
+// with 8 of its own.
+constexpr std::size_t class_step = 16;
+constexpr std::size_t class_least = 8;
+constexpr std::size_t class_count = 129; // up to 2 KiB
 
 #if defined(PITSAW_FRAMES_FROM_THE_HEAP)
 constexpr bool is_recycling = false;
@@ -60,12 +63,17 @@ struct reaper {
 thread_local reaper reaper_of_this_thread;
 
 constexpr std::size_t class_of(std::size_t const size) noexcept {
-    return (size + class_bytes - 1) / class_bytes;
+    return (size + class_step - 1 - class_least) / class_step;
 }
+constexpr std::size_t bytes_of_class(std::size_t const index) noexcept {
+    return index * class_step + class_least;
+}
+static_assert(bytes_of_class(class_of(1)) == 8 && bytes_of_class(class_of(8)) == 8 &&
+              bytes_of_class(class_of(9)) == 24 && bytes_of_class(class_of(2048)) == 2056);
 
 // Apart from the hot path, which then saves no registers.
 [[gnu::noinline, gnu::cold]] void* allocate_on_the_heap(std::size_t const size) {
-    void* const fresh = ::operator new(is_recycling ? class_of(size) * class_bytes : size);
+    void* const fresh = ::operator new(is_recycling ? bytes_of_class(class_of(size)) : size);
     ++frames_of_this_thread.allocations;
     ++frames_of_this_thread.taken;
     return fresh;
@@ -91,7 +99,7 @@ void* allocate_frame(std::size_t const size) {
     if (block == nullptr) [[unlikely]]
         return allocate_on_the_heap(size);
     mine.free[index] = block->next;
-    mine.room += index * class_bytes;
+    mine.room += bytes_of_class(index);
     ++mine.taken;
     return block;
 }
@@ -99,7 +107,7 @@ void* allocate_frame(std::size_t const size) {
 void free_frame(void* const frame, std::size_t const size) noexcept {
     auto& mine = frames_of_this_thread;
     auto const index = class_of(size);
-    auto const bytes = index * class_bytes;
+    auto const bytes = bytes_of_class(index);
     if (!is_recycling || index >= class_count || mine.room < bytes) [[unlikely]]
         return free_without_room(frame, size);
     mine.free[index] = ::new (frame) free_block{mine.free[index]};

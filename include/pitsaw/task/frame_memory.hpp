@@ -16,8 +16,8 @@ struct frame_statistics {
 /// The bound of a thread's cache; what is freed beyond it goes to the heap.
 inline constexpr std::size_t frame_cache_bytes_max = std::size_t{4} << 20;
 
-/// Memory for a coroutine frame (or a group's node), from the thread's free lists: one list for each 32 bytes
-/// of size, up to 2 KiB; larger ones are the heap's.
+/// Memory for a coroutine frame (or a group's node), from the thread's free lists: one list for each 16 bytes
+/// of size, up to 2 KiB and a little; larger ones are the heap's.
 ///
 /// Threads: any; a frame may be given back on another thread than it was taken on. Errors: std::bad_alloc.
 /// Under AddressSanitizer each frame is the heap's own, for the sanitizer's quarantine finds what a recycler

@@ -43,36 +43,36 @@ TEST(frame_memory, counts_what_a_thread_takes_and_gives_back) {
         auto const given = frame_memory_statistics();
         EXPECT_EQ(given.frames, 1u);
         EXPECT_EQ(given.live, 0);
-        EXPECT_EQ(given.cached_bytes, is_recycling ? 128u : 0u);
+        EXPECT_EQ(given.cached_bytes, is_recycling ? 104u : 0u);
     });
 }
 
 TEST(frame_memory, takes_again_what_has_the_same_size_class) {
     on_a_new_thread([] {
-        void* const first = allocate_frame(97);
-        free_frame(first, 97);
-        void* const second = allocate_frame(128);
+        void* const first = allocate_frame(89);
+        free_frame(first, 89);
+        void* const second = allocate_frame(104);
         if (is_recycling) {
             EXPECT_EQ(first, second);
         }
-        std::memset(second, 0x5A, 128);
-        free_frame(second, 128);
-        void* const other_class = allocate_frame(129);
+        std::memset(second, 0x5A, 104);
+        free_frame(second, 104);
+        void* const other_class = allocate_frame(105);
         EXPECT_EQ(frame_memory_statistics().allocations, is_recycling ? 2u : 3u);
-        free_frame(other_class, 129);
+        free_frame(other_class, 105);
     });
 }
 
 TEST(frame_memory, recycles_up_to_2_kib_and_leaves_the_rest_to_the_heap) {
     on_a_new_thread([] {
         free_frame(allocate_frame(2048), 2048);
-        EXPECT_EQ(frame_memory_statistics().cached_bytes, is_recycling ? 2048u : 0u);
-        for (std::size_t const size : {std::size_t{2049}, std::size_t{1} << 20}) {
+        EXPECT_EQ(frame_memory_statistics().cached_bytes, is_recycling ? 2056u : 0u);
+        for (std::size_t const size : {std::size_t{2057}, std::size_t{1} << 20}) {
             void* const large = allocate_frame(size);
             std::memset(large, 0x5A, size);
             free_frame(large, size);
         }
-        EXPECT_EQ(frame_memory_statistics().cached_bytes, is_recycling ? 2048u : 0u);
+        EXPECT_EQ(frame_memory_statistics().cached_bytes, is_recycling ? 2056u : 0u);
         EXPECT_EQ(frame_memory_statistics().allocations, 3u);
     });
 }
