@@ -14,8 +14,8 @@ namespace pitsaw::inline v0 {
 
 namespace {
 
-// Sizes of 8, 24, 40 and so on: what fits into a block of glibc's malloc, whose blocks are multiples of 16 bytes
-// with 8 of its own.
+// Sizes of 8, 24, 40 and so on: what fits into a block of glibc's malloc, whose blocks are multiples of 16
+// bytes with 8 of its own.
 constexpr std::size_t class_step = 16;
 constexpr std::size_t class_least = 8;
 constexpr std::size_t class_count = 129; // up to 2 KiB

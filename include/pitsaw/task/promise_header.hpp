@@ -99,8 +99,8 @@ struct promise_header : continuation {
     void complete_here() noexcept;
 
     /// The same where the result ends this coroutine, which its own result says already: it is never resumed.
-    /// Through the queue, since the await above may end its own coroutine from within this call, and so on: an
-    /// error must not need stack for each frame that it passes.
+    /// Through the queue, since the await above may end its own coroutine from within this call, and so on:
+    /// an error must not need stack for each frame that it passes.
     void end_here() noexcept;
 
     /// It stops, suspended or not yet begun: this coroutine is never resumed.
