@@ -144,6 +144,12 @@ class Tools:
         self.folder, self.built = folder, BENCH.parent / "build/bench" / folder.name
         self.lacking = {}  # what else could not be had, and why: reported beside the absent subjects
 
+    def of(self, name):
+        """The tools of another folder, whose peers this one measures as well."""
+        other = Tools(BENCH / name)
+        other.lacking = self.lacking
+        return other
+
     def target(self, name):
         """Builds one of bench/CMakeLists.txt's programs in the release preset."""
         if not (RELEASE / "build.ninja").exists():

@@ -2,7 +2,7 @@
 from echo.servers import SERVERS, serving
 
 QUESTION = "What does a request cost that comes in, is read, is answered and goes out?"
-ROUNDS = 9
+ROUNDS = 7
 ONE_CORE = False
 
 SECONDS = 0.4  # measured in a round, after a warm-up of a quarter of it
