@@ -125,9 +125,8 @@ class Server:
         self.process = process
 
     def cpu_seconds(self):
-        """User and system time of all its threads so far."""
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """User and system time of all its threads so far, also of those that have ended, to the nanosecond."""
+        return time.clock_gettime((~self.process.pid << 3) | 2)  # clock_getcpuclockid(3), which Python does not have
 
     def memory_bytes(self):
         """Resident memory that no other process shares."""
@@ -143,6 +142,13 @@ class Tools:
 
     def __init__(self, folder):
         self.folder, self.built = folder, BENCH.parent / "build/bench" / folder.name
+        self.lacking = {}  # what else could not be had, and why: reported beside the absent subjects
+
+    def of(self, name):
+        """The tools of another folder, whose peers this one measures as well."""
+        other = Tools(BENCH / name)
+        other.lacking = self.lacking
+        return other
 
     def target(self, name):
         """Builds one of bench/CMakeLists.txt's programs in the release preset."""
@@ -271,7 +277,8 @@ def load(folder):
 def run_folder(folder, rounds, case_filter):
     manifest = load(folder)
     print(f"\n== bench/{folder.name}: {manifest.QUESTION}", flush=True)
-    ready, absent = prepare(manifest, Tools(folder))
+    tools = Tools(folder)
+    ready, absent = prepare(manifest, tools)
     ready = [(subject, [case for case in cases if re.search(case_filter, case)], run) for subject, cases, run in ready]
     everywhere = os.sched_getaffinity(0)
     if getattr(manifest, "ONE_CORE", True):
@@ -281,6 +288,7 @@ def run_folder(folder, rounds, case_filter):
     finally:
         os.sched_setaffinity(0, everywhere)
     results = summarise(measured)
+    absent.update(tools.lacking)
     broken = [] if case_filter else list(manifest.broken_demands(median_of(results)))
     first = {**machine(), "question": manifest.QUESTION, "rule": RULE, "absent": absent, "broken_demands": broken}
     (BENCH / "out").mkdir(exist_ok=True)

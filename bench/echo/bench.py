@@ -1,0 +1,62 @@
+"""Echoes of 64 bytes over loopback TCP: a server on one core, a closed loop of requests on the other."""
+from echo.servers import SERVERS, serving
+
+QUESTION = "What does a request cost that comes in, is read, is answered and goes out?"
+ROUNDS = 7
+ONE_CORE = False
+
+SECONDS = 0.4  # measured in a round, after a warm-up of a quarter of it
+COUNTED_ROUNDS = 3  # in which the server's system calls are counted too, in a run of their own
+CASES = {"c1": 1, "c50": 50, "c500": 500}
+
+
+def load_program(tools):
+    """Prefers io_uring, which leaves more of its core; without its library the load is made by epoll."""
+    try:
+        return tools.peer("load.c", "-luring", header="liburing.h", package="liburing-dev")
+    except tools.Absent as why:
+        tools.lacking["load by io_uring"] = f"{why}; it is made by epoll"
+        return tools.peer("load.c")
+
+
+def measured(build):
+    def prepare(tools):
+        command, load = build(tools), load_program(tools)
+        counted = dict.fromkeys(CASES, 0)
+
+        def run(case):
+            with serving(tools, command) as (server, port):
+                words = [load, port, CASES[case], SECONDS, server.process.pid]
+                figures = tools.figures(*words, core=1)
+                if counted[case] < COUNTED_ROUNDS:
+                    counted[case] += 1
+                    calls = tools.figures(*words, "count", core=1)
+                    if not calls:
+                        tools.lacking["syscalls_per_request"] = "the system lets only root count them"
+                    figures += calls
+                return figures
+        return run
+    return prepare
+
+
+SUBJECTS = [(subject, list(CASES), measured(build)) for subject, build in SERVERS]
+
+# Subject, its peer, the cases, and how many times the peer's processor time it may take.
+DEMANDS = [
+    ("pitsaw-io_uring", "raw-io_uring", ["c50", "c500"], 1.15),
+    ("pitsaw-io_uring", "asio-coroutines", ["c50", "c500"], 0.85),
+    ("pitsaw-epoll", "raw-epoll", ["c50", "c500"], 1.12),
+]
+SYSCALLS_MAX = 0.06
+
+
+def broken_demands(median):
+    """Ratios within the run; of a peer that is absent nothing is demanded."""
+    for subject, peer, cases, most in DEMANDS:
+        for case in cases:
+            own, others = (median(who, case, "cpu_us_per_request") for who in (subject, peer))
+            if own and others and own > most * others:
+                yield f"{case}: a request takes {own / others:.3f} times {peer}'s time with {subject}; at most {most}"
+    calls = median("pitsaw-io_uring", "c50", "syscalls_per_request")
+    if calls and calls > SYSCALLS_MAX:
+        yield f"c50: pitsaw-io_uring makes {calls:.4f} system calls a request; at most {SYSCALLS_MAX}"
