@@ -41,7 +41,7 @@ ALLOWED["io/result"] = ALLOWED["driver side"]
 
 # What a folder of src/ may include besides the public headers that its own public folder may, and besides itself.
 PRIVATE = {folder: {"src/os"} for folder in PUBLIC}
-PRIVATE["executor"] = {"src/loop"}  # a runtime owns its workers
+PRIVATE["executor"].add("src/loop")  # a runtime owns its workers
 PRIVATE["io"] = {"src/os", "src/loop"}  # a leaf hands its operation to the worker
 PRIVATE["sim"] = {"src/driver", "src/loop"}
 PRIVATE["loop"] = {"src/driver"}

@@ -4,6 +4,8 @@
 #endif
 /// What programs use of pitsaw. Further headers of `io/`, for leaves of one's own, and `sim/`, which has a
 /// target of its own, are included one by one.
+#include <pitsaw/executor/stop_on_signals.hpp>
+#include <pitsaw/io/any_stream.hpp>
 #include <pitsaw/io/buffer_pool.hpp>
 #include <pitsaw/io/buffered_reader.hpp>
 #include <pitsaw/io/copy.hpp>

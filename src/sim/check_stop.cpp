@@ -145,7 +145,8 @@ stop_harness::result stop_harness::run_one(stop_body const& body, check_stop_opt
 stop_report stop_harness::check(stop_body const& body, check_stop_options const& options) {
     stop_report report;
     for (std::uint64_t nth = 0; nth <= options.seeds; ++nth) {
-        world_options const in{.seed = options.first_seed + nth - 1, .is_calm = nth == 0};
+        world_options const in{
+            .seed = options.first_seed + nth - 1, .is_calm = nth == 0, .pool_buffers = options.pool_buffers};
         auto const undisturbed = run_one(body, options, {.in = in}, report);
         auto const points = undisturbed.suspensions;
         report.points_ = std::max(report.points_, points);

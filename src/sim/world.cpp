@@ -20,9 +20,10 @@ std::unique_ptr<sim_driver> make_driver(world_options const options, sim_observe
     return driver;
 }
 
-runtime_options closed_world() {
+runtime_options closed_world(world_options const& of) {
     runtime_options options;
     options.is_closed_world = true;
+    options.pool_buffers = of.pool_buffers;
     return options;
 }
 
@@ -41,7 +42,8 @@ std::uint64_t seed_from_environment(std::uint64_t const otherwise) {
 }
 
 world::parts::parts(world_options const options)
-    : rt(make_driver(options, *this, net), closed_world()), frames_before(frame_memory_statistics().live) {}
+    : rt(make_driver(options, *this, net), closed_world(options)),
+      frames_before(frame_memory_statistics().live) {}
 
 world::parts::~parts() {
     for (auto const stream : streams) net->discard(stream);
@@ -104,6 +106,7 @@ std::string world::imbalance() const {
     expect_none(worker.unwinding, "unwindings not ended");
     if (parts_->streams.empty())
         expect_none(static_cast<std::int64_t>(statistics.objects_open), "sockets not closed");
+    expect_none(static_cast<std::int64_t>(statistics.buffers_out), "pool buffers not given back");
     expect_none(worker.ready.empty() ? 0 : 1, "ready queue not empty");
     return found;
 }

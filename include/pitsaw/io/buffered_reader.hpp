@@ -27,10 +27,9 @@ namespace pitsaw::inline v0 {
 /// ```
 /// Lifetime: refers to the stream. The bytes that a read gives are in the reader's buffer until the
 /// next read. Threads: the stream's worker; one read at a time. Errors: the stream's; `end_of_stream()` if
-/// it ended
-/// in the middle, `message_size` if the piece does not fit into the buffer or the limit. No error consumes a
-/// byte: `buffered()` shows what is there. Stopping: a stop or timeout in the middle loses nothing: the next
-/// call goes on. Sizes: 8 KiB of buffer unless said; the longest piece.
+/// it ended in the middle, `message_size` if the piece does not fit into the buffer or the limit. No error
+/// consumes a byte: `buffered()` shows what is there. Stopping: a stop or timeout in the middle loses
+/// nothing: the next call goes on. Sizes: 8 KiB of buffer unless said; the longest piece.
 template <readable Stream> class buffered_reader {
   public:
     static constexpr std::size_t usual_bytes = 8192;

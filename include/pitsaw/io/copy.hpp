@@ -8,6 +8,7 @@
 #include <expected>
 #include <memory>
 #include <span>
+#include <system_error>
 
 namespace pitsaw::inline v0 {
 
@@ -18,9 +19,8 @@ namespace pitsaw::inline v0 {
 /// auto done = co_await ps::with_timeout(30s, upload.run());    // run() again goes on where it stopped
 /// ```
 /// Lifetime: refers to both streams. Threads: their worker; one run at a time. Errors: of either side;
-/// `transferred()` counts on every ending. Stopping: loses no byte; what was not sent yet is sent first by
-/// the
-/// next run. Sizes: 16 KiB of buffer unless said.
+/// `broken_pipe` if a send takes nothing; `transferred()` counts on every ending. Stopping: loses no byte;
+/// what was not sent yet is sent first by the next run. Sizes: 16 KiB of buffer unless said.
 template <readable From, writable To> class stream_copy {
   public:
     static constexpr std::size_t usual_bytes = 16384;
@@ -34,6 +34,7 @@ template <readable From, writable To> class stream_copy {
             while (begin_ < end_) {
                 auto const went = co_await to_.send({memory_.get() + begin_, end_ - begin_});
                 if (!went.has_value()) co_return std::unexpected(went.error());
+                if (*went == 0) co_return std::unexpected(std::make_error_code(std::errc::broken_pipe));
                 begin_ += *went;
                 transferred_ += *went;
             }

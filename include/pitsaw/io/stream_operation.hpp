@@ -13,9 +13,8 @@
 namespace pitsaw::inline v0 {
 
 // The leaves that streams of every kind are made of. Lifetime: in the awaiting frame; what they lend lives
-// until they
-// have ended. Threads: the worker's. Errors: in the result. Stopping: as operation_leaf: what completed is
-// delivered.
+// until they have ended. Threads: the worker's. Errors: in the result. Stopping: as operation_leaf: what
+// completed is delivered.
 
 /// Receives into the caller's bytes; 0 at the end of the stream.
 ///

@@ -50,6 +50,8 @@ struct check_stop_options {
     std::uint64_t points_max = 2000;
     /// Turns of the loop after which a run counts as endless.
     std::uint64_t turns_max = 1'000'000;
+    /// As `world_options::pool_buffers`, of each world.
+    std::uint32_t pool_buffers = 256;
     /// Called after each run, with whether it was stopped: what is wrong with the user's own books, or "".
     std::function<std::string(bool is_stopped)> verify;
 };

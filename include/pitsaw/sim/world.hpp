@@ -17,6 +17,8 @@ struct world_options {
     std::uint64_t seed = 0;
     /// No choices at all: everything completes at once, whole and in order.
     bool is_calm = false;
+    /// As `runtime_options::pool_buffers`; 0: every pooled receive falls back to the heap.
+    std::uint32_t pool_buffers = 256;
 };
 
 /// The seed that a failing run printed, from the environment variable PITSAW_SIM_SEED, else `otherwise`.

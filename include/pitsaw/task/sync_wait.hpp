@@ -1,5 +1,6 @@
 #pragma once
 #include <pitsaw/executor/runtime.hpp>
+#include <pitsaw/executor/stop_on_signals.hpp>
 #include <pitsaw/task/child.hpp>
 #include <pitsaw/task/outcome.hpp>
 
@@ -81,10 +82,21 @@ void print_failure(std::error_code failure) noexcept;
 /// which is printed.
 ///
 /// ```cpp
-/// int main() { return ps::run(serve()); }
+/// int main() { return ps::run(serve()); }      // Ctrl-C stops, drains, returns 0
 /// ```
+/// Lifetime, threads: as the `sync_wait` that makes a runtime of its own. Errors: those of the runtime and of
+/// `stop_on_signals` are thrown. Stopping: SIGINT and SIGTERM stop `work` with `stop_reason::shutdown`, its
+/// clean-ups run, and the result is 0; a second signal ends the process at once, see `stop_on_signals`. A
+/// signal ends a program and wakes no task, so a wait that nothing else can end is still the checked error
+/// that says "deadlock".
 template <awaitable A> [[nodiscard]] int run(A&& work) {
-    auto end = sync_wait(std::move(work));
+    runtime_options options;
+    options.is_closed_world = true;
+    runtime own(std::move(options));
+    auto end = [&own, &work] {
+        stop_on_signals const signals(own);
+        return sync_wait(own, std::move(work));
+    }();
     if (end.is_stopped()) return 0;
     if (end.has_exception()) {
         print_failure(end.exception());

@@ -293,6 +293,7 @@ auto sim_driver::statistics() const noexcept -> sim_statistics {
     auto counts = counts_;
     counts.objects_open = sockets_.open_count();
     counts.traffic = sockets_.traffic();
+    for (auto const& of : pools_) counts.buffers_out += of.is_free.size() - of.free.size();
     return counts;
 }
 

@@ -24,6 +24,7 @@ struct sim_statistics {
     std::size_t in_flight = 0;   // operations and discards
     std::size_t descriptors_open = 0;
     std::size_t objects_open = 0; // sockets of the world, those without a descriptor included
+    std::size_t buffers_out = 0;  // of all pools: in events that were handed out and not given back
     sim_traffic traffic;
 };
 
@@ -83,8 +84,8 @@ class sim_driver final : public driver {
         std::uint64_t sequence = 0; // of submission; also what makes a stale reference to the record stale
         stage at = stage::free;
         bool cancel_asked = false;
-        bool more = false;          // the event due is not the final one
-        bool has_buffer = false;    // `buffer` goes out with the event due
+        bool more = false;       // the event due is not the final one
+        bool has_buffer = false; // `buffer` goes out with the event due
         std::uint16_t buffer = 0;
         std::int32_t result = 0;
         std::uint32_t ticket = 0; // of its one valid take_place or deliver step
@@ -176,7 +177,7 @@ class sim_driver final : public driver {
     std::vector<std::uint32_t> free_slots_;
     std::vector<std::uint32_t> slot_of_handle_; // by native handle
     std::deque<pool> pools_;
-    std::vector<step> agenda_;                  // a heap, the earliest first
+    std::vector<step> agenda_; // a heap, the earliest first
     sim_statistics counts_;
     std::thread::id home_;                // set by the first call that starts, cancels or polls
     std::atomic<std::uint32_t> woken_{0}; // any thread: 1 from a wake to the poll that it ends
