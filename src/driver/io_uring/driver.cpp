@@ -23,8 +23,12 @@ namespace pitsaw::inline v0 {
 
 auto io_uring_driver::make(io_uring_options const& options) noexcept
     -> io_result<std::unique_ptr<io_uring_driver>> {
-    std::unique_ptr<io_uring_driver> made(new (std::nothrow) io_uring_driver);
-    if (!made) return std::unexpected(to_error(-ENOMEM));
+    std::unique_ptr<io_uring_driver> made;
+    try {
+        made.reset(new io_uring_driver); // its containers allocate as well
+    } catch (std::bad_alloc const&) {
+        return std::unexpected(to_error(-ENOMEM));
+    }
     if (auto const result = made->open(options); result < 0) return std::unexpected(to_error(result));
     return made;
 }
@@ -238,8 +242,8 @@ void io_uring_driver::wake() noexcept {
     if (wake_.exchange(wake_state::woken) != wake_state::asleep) return;
     if (wake_fd_ >= 0) {
         std::uint64_t const one = 1;
-        (void)!::write(wake_fd_, &one,
-                       sizeof one); // fails only at a count of 2^64 - 1, which has woken long ago
+        while (::write(wake_fd_, &one, sizeof one) < 0 && errno == EINTR) {
+        } // fails otherwise only at a count of 2^64 - 1, which has woken long ago
         return;
     }
     io_uring_sqe message{};
