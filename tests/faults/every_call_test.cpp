@@ -8,7 +8,8 @@
 #include <cstring>
 #include <filesystem>
 
-/// Each call that a driver makes of its system fails once, the first, the second, ... until none is left to fail.
+/// Each call that a driver makes of its system fails once, the first, the second, ... until none is left to
+/// fail.
 namespace pitsaw::faults {
 namespace {
 

@@ -8,8 +8,8 @@
 
 namespace pitsaw::faults {
 
-/// As long as one lives, it is what answers the calls of io_uring: a kernel in a few lines, whose queues begin
-/// wherever a test wants them to, and which says what a test tells it to say.
+/// As long as one lives, it is what answers the calls of io_uring: a kernel in a few lines, whose queues
+/// begin wherever a test wants them to, and which says what a test tells it to say.
 ///
 /// It ends nops at once and keeps everything else. It has no powers beyond the least.
 class fake_kernel {

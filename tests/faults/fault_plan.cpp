@@ -71,7 +71,7 @@ auto rows_of_io_uring() -> std::vector<row> const& {
     static std::vector<row> const rows = {
         {"ring_setup", place::ring_setup, {EPERM, ENOSYS, EOPNOTSUPP, ENOMEM, EINVAL, EMFILE}},
         {"ring_enter", place::ring_enter, {EAGAIN, EBUSY, EINTR}},
-        {"ring_register", place::ring_register, {ENOMEM, EINVAL}},
+        {"ring_register", place::ring_register, {ENOMEM, EINVAL}}, // with EINVAL a power is not there
         {"ring_map", place::ring_map, {ENOMEM, EAGAIN}},
         {"entry_receive", place::entry_receive, {EINTR, EAGAIN, ENOMEM, ENOBUFS}},
         {"entry_send", place::entry_send, {EINTR, EAGAIN, ENOMEM, ENOBUFS}},

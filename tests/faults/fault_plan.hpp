@@ -6,7 +6,8 @@
 namespace pitsaw::faults {
 
 /// The places where a driver asks its system for something that may be refused. The test program is linked so
-/// that these calls pass through wrapped_calls.cpp and wrapped_ring.cpp; the library itself knows nothing of it.
+/// that these calls pass through wrapped_calls.cpp and wrapped_ring.cpp; the library itself knows nothing of
+/// it.
 enum class place : std::uint8_t {
     none,
     allocation, // operator new

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <ctime>
 
-/// The linker's --wrap=CALL leads each CALL of the library and of this program to __wrap_CALL. These names are
-/// the linker's.
+/// The linker's --wrap=CALL leads each CALL of the library and of this program to __wrap_CALL. These names
+/// are the linker's.
 namespace {
 
 using pitsaw::faults::place;
