@@ -3,12 +3,11 @@
 #include "driver/epoll/driver.hpp"
 #include "driver/io_uring/driver.hpp"
 #include "driver/sim/driver.hpp"
+#include "os/linux/limits.hpp"
 
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <string_view>
-#include <system_error>
 
 namespace pitsaw::inline v0 {
 namespace {
@@ -19,31 +18,51 @@ auto asked_for() noexcept -> std::string_view {
     return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-template <class Driver> auto or_throw(io_result<std::unique_ptr<Driver>> made, char const* name) {
-    if (!made) throw std::system_error(made.error(), std::string("no driver: ") + name);
-    return std::move(*made);
+template <class Driver>
+auto named(io_result<std::unique_ptr<Driver>> made, char const* name) -> driver_choice {
+    if (!made) return {.made = {}, .why = std::string("no driver: ") + name, .error = made.error()};
+    return {.made = std::move(*made), .why = std::string("PITSAW_DRIVER names ") + name, .error = {}};
 }
 
-auto io_uring_or_epoll() -> std::unique_ptr<driver> {
+/// A refusal as a user reads it: which limit it is that memory ran into cannot be seen from the error.
+auto reason(std::error_code refusal) -> std::string {
+    auto text = refusal.message();
+    if (refusal == std::errc::not_enough_memory) text += ", RLIMIT_MEMLOCK is " + limit_text(limit::memlock);
+    return text;
+}
+
+auto io_uring_or_epoll() -> driver_choice {
     auto ring = io_uring_driver::make();
-    if (ring) return std::move(*ring);
-    auto instead = or_throw(epoll_driver::make(), "epoll");
-    std::fprintf(stderr, "pitsaw: the system refuses io_uring (%s), so the driver is epoll\n",
-                 ring.error().message().c_str());
+    if (ring) return {.made = std::move(*ring), .why = "io_uring works", .error = {}};
+    auto instead = named(epoll_driver::make(), "epoll");
+    instead.is_a_fallback = true;
+    if (instead.made)
+        instead.why = "the system refuses io_uring (" + reason(ring.error()) + "), so the driver is epoll";
     return instead;
 }
 
 } // namespace
 
-std::unique_ptr<driver> choose_driver() {
+auto consider_drivers() -> driver_choice {
     auto const name = asked_for();
     if (name.empty()) return io_uring_or_epoll();
-    if (name == "io_uring") return or_throw(io_uring_driver::make(), "io_uring");
-    if (name == "epoll") return or_throw(epoll_driver::make(), "epoll");
-    if (name == "sim") return std::make_unique<sim_driver>(sim_driver_options::calm());
-    throw std::system_error(std::make_error_code(std::errc::invalid_argument),
-                            "PITSAW_DRIVER is \"" + std::string(name) +
-                                "\", which names no driver of this system: io_uring, epoll, sim");
+    if (name == "io_uring") return named(io_uring_driver::make(), "io_uring");
+    if (name == "epoll") return named(epoll_driver::make(), "epoll");
+    if (name == "sim")
+        return {.made = std::make_unique<sim_driver>(sim_driver_options::calm()),
+                .why = "PITSAW_DRIVER names sim",
+                .error = {}};
+    return {.made = {},
+            .why = "PITSAW_DRIVER is \"" + std::string(name) +
+                   "\", which names no driver of this system: io_uring, epoll, sim",
+            .error = std::make_error_code(std::errc::invalid_argument)};
+}
+
+std::unique_ptr<driver> choose_driver() {
+    auto choice = consider_drivers();
+    if (!choice.made) throw std::system_error(choice.error, choice.why);
+    if (choice.is_a_fallback) std::fprintf(stderr, "pitsaw: %s\n", choice.why.c_str());
+    return std::move(choice.made);
 }
 
 } // namespace pitsaw::inline v0

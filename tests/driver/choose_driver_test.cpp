@@ -1,19 +1,18 @@
+#include "driver/denied_calls.hpp"
 #include "loop/choose_driver.hpp"
 
 #include <pitsaw/executor/runtime.hpp>
 
 #include <gtest/gtest.h>
 
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
-#include <cstddef>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -24,18 +23,7 @@
 namespace pitsaw {
 namespace {
 
-/// Makes io_uring_setup fail with `error` for the rest of the process's life, as container runtimes do.
-auto deny_io_uring(unsigned error) -> bool {
-    sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    sock_fprog const program{sizeof rules / sizeof rules[0], rules};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
+auto deny_io_uring(int error) -> bool { return deny_calls({SYS_io_uring_setup}, error); }
 
 /// What `body`, run in a process of its own, writes to standard error; its status is 0 or the test fails.
 template <class Body> auto said_by_a_process(Body body) -> std::string {
@@ -75,14 +63,62 @@ TEST(choose_driver, takes_io_uring_and_says_nothing) {
 }
 
 TEST(choose_driver, falls_back_to_epoll_and_says_why) {
-    for (auto const error : {EPERM, ENOSYS, ENOMEM, EMFILE, EINVAL}) {
+    for (auto const error : {EPERM, ENOSYS, EOPNOTSUPP, EMFILE, EINVAL}) { // IU7
         auto const said = said_by_a_process([error] {
-            if (!deny_io_uring(static_cast<unsigned>(error))) return 98;
+            if (!deny_io_uring(error)) return 98;
             return chosen(nullptr) == "epoll" ? 0 : 1;
         });
         EXPECT_EQ(said, "pitsaw: the system refuses io_uring (" + std::generic_category().message(error) +
                             "), so the driver is epoll\n");
     }
+}
+
+TEST(choose_driver, names_the_limit_that_a_lack_of_memory_may_come_from) { // IU8
+    auto const said = said_by_a_process([] {
+        rlimit const set{64 << 10, 64 << 10};
+        if (setrlimit(RLIMIT_MEMLOCK, &set) != 0 || !deny_io_uring(ENOMEM)) return 98;
+        return chosen(nullptr) == "epoll" ? 0 : 1;
+    });
+    EXPECT_NE(said.find("Cannot allocate memory, RLIMIT_MEMLOCK is 64 KiB"), std::string::npos) << said;
+}
+
+/// A ring that can be made and not used would be worse than none.
+TEST(choose_driver, falls_back_where_a_filter_denies_only_the_later_calls) { // IU7
+    for (auto const call : {SYS_io_uring_enter, SYS_io_uring_register})
+        for (auto const error : {EPERM, ENOSYS}) {
+            auto const said = said_by_a_process([=] {
+                if (!deny_calls({static_cast<int>(call)}, error)) return 98;
+                return chosen(nullptr) == "epoll" ? 0 : 1;
+            });
+            EXPECT_NE(said.find(std::generic_category().message(error)), std::string::npos) << said;
+        }
+}
+
+TEST(choose_driver, a_filter_that_comes_after_the_driver_is_a_failed_check_that_says_so) { // IU7
+    auto const deny_and_poll = [](int call) {
+        unsetenv("PITSAW_DRIVER");
+        auto const driver = choose_driver();
+        if (!deny_calls({call}, EPERM)) _exit(98);
+        std::array<event, 1> out;
+        (void)driver->poll(out, driver->now() + std::chrono::milliseconds(1));
+    };
+    constexpr auto* says =
+        "failed \\(Operation not permitted\\): .*or a filter of system calls that denies it";
+    EXPECT_DEATH(deny_and_poll(SYS_io_uring_enter), says);
+    EXPECT_DEATH(deny_and_poll(SYS_io_uring_register), says);
+}
+
+TEST(choose_driver, epoll_works_where_a_filter_does_not_know_the_newer_way_to_wait) { // EP, of IU7's kind
+    for (auto const error : {EPERM, ENOSYS})
+        EXPECT_EQ(said_by_a_process([error] {
+                      if (!deny_calls({SYS_epoll_pwait2}, error)) return 98;
+                      setenv("PITSAW_DRIVER", "epoll", 1);
+                      auto const driver = choose_driver();
+                      std::array<event, 1> out;
+                      auto const until = driver->now() + std::chrono::milliseconds(2);
+                      return driver->poll(out, until) == 0 && driver->now() >= until ? 0 : 1;
+                  }),
+                  "");
 }
 
 TEST(choose_driver, a_runtime_works_where_io_uring_is_denied) {

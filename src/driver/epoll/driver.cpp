@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <span>
 
 namespace pitsaw::inline v0 {
@@ -47,7 +48,7 @@ auto to_readiness(std::uint32_t events) noexcept -> readiness {
 
 } // namespace
 
-auto epoll_driver::make() -> io_result<std::unique_ptr<epoll_driver>> {
+auto epoll_driver::make() noexcept -> io_result<std::unique_ptr<epoll_driver>> {
     auto const failed = [] { return std::unexpected(to_error(-errno)); };
     owned_fd epoll(::epoll_create1(EPOLL_CLOEXEC));
     if (!epoll) return failed();
@@ -55,7 +56,10 @@ auto epoll_driver::make() -> io_result<std::unique_ptr<epoll_driver>> {
     if (!interrupts) return failed();
     if (auto const result = register_edges(epoll.get(), interrupts.get(), EPOLLIN, interrupt_tag); result < 0)
         return std::unexpected(to_error(result));
-    return std::unique_ptr<epoll_driver>(new epoll_driver(std::move(epoll), std::move(interrupts)));
+    std::unique_ptr<epoll_driver> made(new (std::nothrow)
+                                           epoll_driver(std::move(epoll), std::move(interrupts)));
+    if (!made) return std::unexpected(to_error(-ENOMEM));
+    return made;
 }
 
 auto epoll_driver::add(int fd, descriptor tag) noexcept -> std::int32_t {
@@ -73,11 +77,11 @@ void epoll_driver::wait_for_edges(time_point until) noexcept {
                                .tv_nsec = static_cast<long>((left % std::chrono::seconds(1)).count())};
         count = ::epoll_pwait2(epoll_.get(), edges.data(), edges_max, until == never ? nullptr : &timeout,
                                nullptr);
-        if (count < 0 && errno == ENOSYS) has_nanosecond_waits_ = false;
+        // Before Linux 5.11 it is unknown, and filters of system calls that are older answer EPERM as well.
+        if (count < 0 && (errno == ENOSYS || errno == EPERM)) has_nanosecond_waits_ = false;
     }
     if (!has_nanosecond_waits_) {
-        // Before Linux 5.11, and where a filter of system calls is older than that: whole milliseconds,
-        // rounded up.
+        // Whole milliseconds, rounded up.
         auto const milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
         auto const timeout = std::min<std::int64_t>(milliseconds, std::numeric_limits<int>::max());
         count = ::epoll_wait(epoll_.get(), edges.data(), edges_max,
@@ -96,7 +100,8 @@ void epoll_driver::wait_for_edges(time_point until) noexcept {
 void epoll_driver::interrupt() noexcept {
     std::uint64_t const one = 1;
     // EAGAIN after 2^64 - 2 of them does not come in the life of a process; eventfd(2).
-    (void)!::write(interrupts_.get(), &one, sizeof one);
+    while (::write(interrupts_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+    }
 }
 
 } // namespace pitsaw::inline v0

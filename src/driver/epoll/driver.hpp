@@ -13,8 +13,8 @@ namespace pitsaw::inline v0 {
 /// Lifetime, Threads, Errors: those of `driver`.
 class epoll_driver final : public readiness_driver {
   public:
-    /// Errors: `too_many_files_open` and the like.
-    [[nodiscard]] static auto make() -> io_result<std::unique_ptr<epoll_driver>>;
+    /// Errors: `too_many_files_open`, `not_enough_memory`.
+    [[nodiscard]] static auto make() noexcept -> io_result<std::unique_ptr<epoll_driver>>;
 
     auto features() const noexcept -> driver_features override;
 

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <fcntl.h>
 #include <new>
@@ -20,11 +21,28 @@
 #include <unistd.h>
 
 namespace pitsaw::inline v0 {
+namespace {
+
+/// Ends the process: the ring of a driver that has operations in flight does not work any more.
+[[noreturn]] void ring_failed(char const* call, int result) noexcept {
+    char text[224];
+    std::snprintf(text, sizeof text,
+                  "%s failed (%s): the worker that polls is not the one that polled first, or a filter of "
+                  "system calls that denies it was installed after the driver was made",
+                  call, std::strerror(-result));
+    check_failed(text, std::source_location::current());
+}
+
+} // namespace
 
 auto io_uring_driver::make(io_uring_options const& options) noexcept
     -> io_result<std::unique_ptr<io_uring_driver>> {
-    std::unique_ptr<io_uring_driver> made(new (std::nothrow) io_uring_driver);
-    if (!made) return std::unexpected(to_error(-ENOMEM));
+    std::unique_ptr<io_uring_driver> made;
+    try {
+        made.reset(new io_uring_driver); // its containers allocate as well
+    } catch (std::bad_alloc const&) {
+        return std::unexpected(to_error(-ENOMEM));
+    }
     if (auto const result = made->open(options); result < 0) return std::unexpected(to_error(result));
     return made;
 }
@@ -40,12 +58,13 @@ auto io_uring_driver::open(io_uring_options const& options) noexcept -> int {
     }
     if (result < 0) return result;
     auto const found = probe_io_uring_powers();
+    if (!found) return -found.error().value();
     auto const& allowed = options.allowed;
-    powers_ = {.registered_ring_fd = found.registered_ring_fd && allowed.registered_ring_fd,
-               .buffer_rings = found.buffer_rings && allowed.buffer_rings,
-               .multishot_accept = found.multishot_accept && allowed.multishot_accept,
-               .multishot_receive = found.multishot_receive && allowed.multishot_receive,
-               .message_wake = found.message_wake && allowed.message_wake};
+    powers_ = {.registered_ring_fd = found->registered_ring_fd && allowed.registered_ring_fd,
+               .buffer_rings = found->buffer_rings && allowed.buffer_rings,
+               .multishot_accept = found->multishot_accept && allowed.multishot_accept,
+               .multishot_receive = found->multishot_receive && allowed.multishot_receive,
+               .message_wake = found->message_wake && allowed.message_wake};
     if (powers_.message_wake) return 0;
     wake_fd_ = eventfd(0, EFD_CLOEXEC);
     return wake_fd_ < 0 ? -errno : 0;
@@ -178,7 +197,7 @@ auto io_uring_driver::poll(std::span<event> out, time_point until) noexcept -> s
 void io_uring_driver::go_home() noexcept {
     if (is_home_) return;
     is_home_ = true;
-    check(ring_.enable() >= 0, "the kernel does not enable a ring that it has made");
+    if (auto const result = ring_.enable(); result < 0) ring_failed("io_uring_register", result);
     if (powers_.registered_ring_fd) ring_.register_own_descriptor();
 }
 
@@ -204,9 +223,8 @@ auto io_uring_driver::turn(std::span<event> out, time_point until, bool until_em
 void io_uring_driver::enter(bool waits, duration at_most) noexcept {
     auto const result = ring_.enter(waits, at_most);
     // EBUSY: completions first; EAGAIN: no memory for a request now; the entries stay for the next turn.
-    check(result == 0 || result == -EINTR || result == -EBUSY || result == -EAGAIN,
-          "io_uring_enter failed: the worker that polls is not the one that polled first, or the ring is "
-          "broken");
+    if (result < 0 && result != -EINTR && result != -EBUSY && result != -EAGAIN)
+        ring_failed("io_uring_enter", result);
 }
 
 auto io_uring_driver::fall_asleep() noexcept -> bool {
@@ -224,17 +242,20 @@ void io_uring_driver::wake() noexcept {
     if (wake_.exchange(wake_state::woken) != wake_state::asleep) return;
     if (wake_fd_ >= 0) {
         std::uint64_t const one = 1;
-        (void)!::write(wake_fd_, &one,
-                       sizeof one); // fails only at a count of 2^64 - 1, which has woken long ago
+        while (::write(wake_fd_, &one, sizeof one) < 0 && errno == EINTR) {
+        } // fails otherwise only at a count of 2^64 - 1, which has woken long ago
         return;
     }
     io_uring_sqe message{};
     message.opcode = IORING_OP_MSG_RING;
     message.fd = ring_.descriptor_number();
     message.off = of_wake;
-    // Fails only while the kernel has no memory for a message.
-    while (syscall(SYS_io_uring_register, -1, kernel::register_send_msg_ring, &message, 1U) < 0)
+    while (syscall(SYS_io_uring_register, -1, kernel::register_send_msg_ring, &message, 1U) < 0) {
+        // Without memory for a message, or room for it among the completions, there will be some soon.
+        if (errno != ENOMEM && errno != EAGAIN && errno != EOVERFLOW && errno != EINTR)
+            ring_failed("io_uring_register", -errno);
         std::this_thread::yield();
+    }
 }
 
 /// One poll for the ring's life: nothing reads the count, each write is an event.

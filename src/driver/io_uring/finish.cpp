@@ -271,10 +271,10 @@ void io_uring_driver::drop_buffer(operation& op) noexcept {
     if (op.code == op_code::receive && step_of(op) == step::takes) put_buffer(pools_[op.pool], of(op).buffer);
 }
 
-void io_uring_driver::give_back(std::uint16_t pool, std::uint16_t buffer) noexcept {
-    check(pool < pools_.size() && buffer < pools_[pool].count && pools_[pool].is_taken[buffer],
+void io_uring_driver::give_back(std::uint16_t of, std::uint16_t buffer) noexcept {
+    check(of < pools_.size() && buffer < pools_[of].count && pools_[of].is_taken[buffer],
           "driver law 16 (pools): a buffer was given back that no event had brought");
-    auto& to = pools_[pool];
+    auto& to = pools_[of];
     to.is_taken[buffer] = false;
     --to.taken;
     put_buffer(to, buffer);

@@ -1,4 +1,6 @@
 #pragma once
+#include <pitsaw/io/result.hpp>
+
 #include <cstdint>
 
 namespace pitsaw::inline v0 {
@@ -24,7 +26,9 @@ struct io_uring_options {
     io_uring_powers allowed = {};
 };
 
-/// Asks the running kernel, by trying each on a ring of its own. No ring: no powers.
-[[nodiscard]] auto probe_io_uring_powers() noexcept -> io_uring_powers;
+/// Asks the running kernel, by trying each on a ring of its own. No room for one more ring: no powers.
+/// Errors: what the system says to a ring that it has made and that does not work, as where a filter of
+/// system calls knows io_uring_setup and not the other two.
+[[nodiscard]] auto probe_io_uring_powers() noexcept -> io_result<io_uring_powers>;
 
 } // namespace pitsaw::inline v0

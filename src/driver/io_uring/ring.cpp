@@ -41,7 +41,9 @@ void store_release(std::uint32_t* to, std::uint32_t value) noexcept {
 
 } // namespace
 
-io_uring::~io_uring() {
+io_uring::~io_uring() { close(); }
+
+void io_uring::close() noexcept {
     if (registered_ >= 0) {
         io_uring_rsrc_update update{};
         update.offset = static_cast<std::uint32_t>(registered_);
@@ -51,6 +53,9 @@ io_uring::~io_uring() {
     if (entries_ != nullptr) munmap(entries_, parameters_.sq_entries * sizeof(io_uring_sqe));
     if (rings_ != nullptr) munmap(rings_, rings_bytes_);
     if (fd_ >= 0) ::close(fd_);
+    registered_ = fd_ = -1;
+    entries_ = nullptr;
+    rings_ = nullptr;
 }
 
 auto io_uring::set_up(std::uint32_t submissions, std::uint32_t completions, std::uint32_t flags) noexcept
@@ -72,8 +77,9 @@ auto io_uring::open(std::uint32_t submissions, std::uint32_t completions) noexce
     fd_ = made;
     constexpr std::uint32_t needed =
         IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG | IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_SINGLE_MMAP;
-    if ((parameters_.features & needed) != needed) return -EOPNOTSUPP;
-    return map();
+    auto const result = (parameters_.features & needed) == needed ? map() : -EOPNOTSUPP;
+    if (result < 0) close(); // may be opened again
+    return result;
 }
 
 auto io_uring::map() noexcept -> int {
@@ -102,6 +108,7 @@ auto io_uring::map() noexcept -> int {
     submission_flags_ = number(submission.flags);
     completion_head_ = number(completion.head);
     completion_tail_ = number(completion.tail);
+    tail_ = submitted_ = *submission_tail_;
     completions_ = reinterpret_cast<io_uring_cqe*>(base + completion.cqes);
     if (has_array)
         for (std::uint32_t i = 0; i < parameters_.sq_entries; ++i) number(submission.array)[i] = i;

@@ -57,6 +57,7 @@ class io_uring {
     [[nodiscard]] auto set_up(std::uint32_t submissions, std::uint32_t completions,
                               std::uint32_t flags) noexcept -> int;
     [[nodiscard]] auto map() noexcept -> int;
+    void close() noexcept;
 
     int fd_ = -1;
     int registered_ = -1; // its index in the thread's table of rings

@@ -95,11 +95,11 @@ auto sim_driver::lend(std::span<std::byte> memory, std::uint32_t buffer_bytes) n
     return static_cast<std::uint16_t>(pools_.size() - 1);
 }
 
-void sim_driver::give_back(std::uint16_t pool, std::uint16_t buffer) noexcept {
+void sim_driver::give_back(std::uint16_t of, std::uint16_t buffer) noexcept {
     check_home();
-    check(pool < pools_.size() && buffer < pools_[pool].is_free.size() && !pools_[pool].is_free[buffer],
+    check(of < pools_.size() && buffer < pools_[of].is_free.size() && !pools_[of].is_free[buffer],
           "driver law 16 (pools): a buffer was given back that no event had brought");
-    auto& to = pools_[pool];
+    auto& to = pools_[of];
     std::ranges::fill(to.buffer(buffer), std::byte{0xA5}); // whoever still reads it finds nonsense
     to.is_free[buffer] = true;
     to.free.push_back(buffer);

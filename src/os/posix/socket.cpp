@@ -141,12 +141,15 @@ auto take_error(int fd) noexcept -> std::int32_t {
 
 auto has_peer(int fd) noexcept -> bool {
     posix_address peer;
-    return ::getpeername(fd, peer.get(), &peer.length) == 0;
+    return ::getpeername(fd, peer.get(), &peer.length) == 0 || errno != ENOTCONN; // ENOBUFS: it could not say
 }
 
 auto look_for_hang_up(int fd) noexcept -> hang_up {
     pollfd now = {.fd = fd, .events = POLLRDHUP, .revents = 0};
-    if (::poll(&now, 1, 0) <= 0) return {};
+    int count = 0;
+    do count = ::poll(&now, 1, 0); // with a signal pending it is interrupted although it does not wait
+    while (count < 0 && errno == EINTR);
+    if (count <= 0) return {};
     return {.peer_finished = (now.revents & POLLRDHUP) != 0,
             .both_finished = (now.revents & POLLHUP) != 0,
             .error = (now.revents & POLLERR) != 0};
