@@ -35,16 +35,14 @@ template <class Operation> class basic_operation_leaf : public Operation, protec
   protected:
     /// The final event.
     [[nodiscard]] event done() const noexcept {
-        return {.op = const_cast<basic_operation_leaf*>(this),
-                .result = result_,
-                .flags = flags_,
-                .buffer = buffer_};
+        auto* const self = const_cast<basic_operation_leaf*>(this);
+        return {.op = self, .result = result_, .flags = flags_, .buffer = buffer_};
     }
     /// Whether the final event has come: what its result owns is then to be taken or freed.
     [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 
-    /// Public in a leaf whose result is an error exactly if the event's is negative: `or_return` then ends the
-    /// coroutine without resuming it. Before the start.
+    /// Public in a leaf whose result is an error exactly if the event's is negative: `or_return` then ends
+    /// the coroutine without resuming it. Before the start.
     void on_error(error_ending end) noexcept { on_error_ = end; }
 
     // For a leaf with a start of its own.
