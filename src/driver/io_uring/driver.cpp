@@ -162,8 +162,18 @@ auto io_uring_driver::lend(std::span<std::byte> memory, std::uint32_t buffer_byt
     }
     auto& made = pools_.back();
     if (powers_.buffer_rings) register_pool(made, number);
-    for (std::uint32_t each = 0; each < count; ++each) put_buffer(made, static_cast<std::uint16_t>(each));
+    (void)offer_more(made);
     return number;
+}
+
+/// The kernel goes round through all that it was offered, so that each is touched and none stays in a cache:
+/// it is offered twice as many only when there were not enough. False: it has them all.
+auto io_uring_driver::offer_more(struct pool& of) noexcept -> bool {
+    constexpr std::uint32_t at_first = 64;
+    auto const goal = of.ring == nullptr ? of.count : std::min(of.count, std::max(at_first, 2 * of.offered));
+    if (of.offered == goal) return false;
+    for (; of.offered < goal; ++of.offered) put_buffer(of, static_cast<std::uint16_t>(of.offered));
+    return true;
 }
 
 /// Where the kernel has no memory for it (it counts against RLIMIT_MEMLOCK), the pool stays without a ring.

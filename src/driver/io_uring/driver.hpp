@@ -98,6 +98,7 @@ class io_uring_driver final : public driver {
         std::uint32_t buffer_bytes = 0;
         std::uint32_t count = 0;
         std::uint32_t taken = 0;         // by events
+        std::uint32_t offered = 0;       // to the kernel so far, or free: the first ones
         std::vector<bool> is_taken;      // by events
         std::vector<std::uint16_t> free; // without a ring
         io_uring_buf* ring = nullptr;    // null: the kernel does not know this pool
@@ -127,6 +128,7 @@ class io_uring_driver final : public driver {
     [[nodiscard]] auto take_wake() noexcept -> bool;
     void arm_wake() noexcept;
     void register_pool(pool& made, std::uint16_t number) noexcept;
+    [[nodiscard]] auto offer_more(pool& of) noexcept -> bool;
 
     // start.cpp
     [[nodiscard]] auto line_of(operation const& op) noexcept -> operation_line&;

@@ -131,7 +131,7 @@ auto io_uring_driver::settle_pooled(operation& op, std::int32_t result, event& o
     case step::whole:
         // The kernel looks for a buffer first and for something to receive afterwards; law 16 asks the
         // reverse.
-        if (result == -ENOBUFS) return again(op, step::looks, out);
+        if (result == -ENOBUFS) return again(op, offer_more(from) ? step::whole : step::looks, out);
         break;
     case step::looks:
         if (result <= 0) break;
