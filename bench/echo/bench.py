@@ -2,7 +2,7 @@
 from echo.servers import SERVERS, serving
 
 QUESTION = "What does a request cost that comes in, is read, is answered and goes out?"
-ROUNDS = 7
+ROUNDS = 9
 ONE_CORE = False
 
 SECONDS = 0.4  # measured in a round, after a warm-up of a quarter of it
@@ -54,9 +54,9 @@ def broken_demands(median):
     """Ratios within the run; of a peer that is absent nothing is demanded."""
     for subject, peer, cases, most in DEMANDS:
         for case in cases:
-            own, others = (median(who, case, "cpu_us_per_request") for who in (subject, peer))
-            if own and others and own > most * others:
-                yield f"{case}: a request takes {own / others:.3f} times {peer}'s time with {subject}; at most {most}"
+            ratio = median.ratio(subject, peer, case, "cpu_us_per_request")
+            if ratio and ratio > most:
+                yield f"{case}: a request takes {ratio:.3f} times {peer}'s time with {subject}; at most {most}"
     calls = median("pitsaw-io_uring", "c50", "syscalls_per_request")
     if calls and calls > SYSCALLS_MAX:
         yield f"c50: pitsaw-io_uring makes {calls:.4f} system calls a request; at most {SYSCALLS_MAX}"

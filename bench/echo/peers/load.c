@@ -267,6 +267,7 @@ int main(int count, char **arguments) {
     measured_ns = (uint64_t)(atof(arguments[3]) * 1e9);
     connections = calloc(connection_count, sizeof *connections);
     memset(message, 'x', sizeof message);
+    alarm(30 + atoi(arguments[3])); /* a server that does not answer is a failure, not a wait */
     for (int i = 0; i < connection_count; i++) connections[i].fd = connected(port);
     if (clock_getcpuclockid(server, &server_clock)) die("the server's clock", ESRCH);
     if (counts && !open_counters(server)) return 0; /* prints nothing: not allowed to count */
