@@ -278,6 +278,7 @@ int main(int count, char **arguments) {
         return 0;
     }
     printf("cpu_us_per_request us %.4f\n", server_ns / 1e3 / replies);
+    printf("server_busy %% %.1f\n", 100.0 * server_ns / (ended - began));
     printf("requests_per_s 1/s %.0f\n", replies / ((ended - began) / 1e9));
     printf("p50_us us %.2f\np99_us us %.2f\n", percentile_us(.5), percentile_us(.99));
     return 0;
