@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import importlib.util
 import json
+import operator
 import os
 import pathlib
 import platform
@@ -64,10 +65,21 @@ def summarise(measured):
     return results
 
 
-def median_of(results):
-    """A function (subject, case, metric) -> median, or None if that was not measured."""
-    medians = {(r["subject"], r["case"], r["metric"]): r["median"] for r in results}
-    return lambda subject, case, metric: medians.get((subject, case, metric))
+class Medians:
+    """What a folder's demands are made of. None is what was not measured."""
+
+    def __init__(self, results, measured):
+        self.medians = {(r["subject"], r["case"], r["metric"]): r["median"] for r in results}
+        self.values = {key[:3]: [value for _, value in rounds] for key, rounds in measured.items()}
+
+    def __call__(self, subject, case, metric):
+        return self.medians.get((subject, case, metric))
+
+    def ratio(self, subject, peer, case, metric):
+        """How many times the peer's value the subject's is, by the median over the rounds: what ran in the same round
+        ran at about the same time, so that a machine that changes its speed between rounds does not matter."""
+        own, others = (self.values.get((who, case, metric)) for who in (subject, peer))
+        return statistics.median(map(operator.truediv, own, others)) if own and others else None
 
 
 def reference_of(results, row):
@@ -289,7 +301,7 @@ def run_folder(folder, rounds, case_filter):
         os.sched_setaffinity(0, everywhere)
     results = summarise(measured)
     absent.update(tools.lacking)
-    broken = [] if case_filter else list(manifest.broken_demands(median_of(results)))
+    broken = [] if case_filter else list(manifest.broken_demands(Medians(results, measured)))
     first = {**machine(), "question": manifest.QUESTION, "rule": RULE, "absent": absent, "broken_demands": broken}
     (BENCH / "out").mkdir(exist_ok=True)
     (BENCH / "out" / f"{folder.name}.json").write_text(json.dumps([first, *results], indent=1) + "\n")

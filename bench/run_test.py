@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """run_test.py: what bench/run.py makes of rounds, and the format of its file."""
 import json
+import os
 import pathlib
 import tempfile
+import time
 import types
 import unittest
 
@@ -42,11 +44,12 @@ class KeepQuiet(unittest.TestCase):
 
 
 class Summaries(unittest.TestCase):
-    RESULTS = run.summarise({
+    MEASURED = {
         ("pitsaw", "yield", "time", "ns/op"): [(QUIET, 4.0), (QUIET, 6.0), (QUIET, 5.0)],
         ("peer", "yield", "time", "ns/op"): [(QUIET, 10.0), (QUIET, 10.0), (QUIET, 10.0)],
         ("peer", "nested", "time", "ns/op"): [(QUIET, 7.0)],
-    })
+    }
+    RESULTS = run.summarise(MEASURED)
 
     def test_each_figure_has_the_agreed_keys(self):
         self.assertEqual(self.RESULTS[0], {"subject": "pitsaw", "case": "yield", "metric": "time", "unit": "ns/op",
@@ -63,9 +66,15 @@ class Summaries(unittest.TestCase):
         self.assertEqual(run.reference_of([self.RESULTS[1], ours], self.RESULTS[1]), 5.0)
 
     def test_what_was_not_measured_has_no_median(self):
-        median = run.median_of(self.RESULTS)
+        median = run.Medians(self.RESULTS, self.MEASURED)
         self.assertEqual(median("pitsaw", "yield", "time"), 5.0)
         self.assertIsNone(median("pitsaw", "nested", "time"))
+        self.assertIsNone(median.ratio("pitsaw", "peer", "nested", "time"))
+
+    def test_a_ratio_compares_what_ran_in_the_same_round(self):
+        measured = {("pitsaw", "yield", "time", "ns/op"): [(QUIET, 3), (QUIET, 30), (QUIET, 60)],
+                    ("peer", "yield", "time", "ns/op"): [(QUIET, 2), (QUIET, 20), (QUIET, 20)]}
+        self.assertEqual(run.Medians([], measured).ratio("pitsaw", "peer", "yield", "time"), 1.5)
 
 
 class Figures(unittest.TestCase):
@@ -78,6 +87,15 @@ class Figures(unittest.TestCase):
             run.parse_figures("warming up\n")
 
 
+class Servers(unittest.TestCase):
+    def test_the_processor_time_of_a_server_is_that_of_its_process(self):
+        server = run.Server(types.SimpleNamespace(pid=os.getpid()))
+        before = time.process_time()
+        taken = server.cpu_seconds()
+        self.assertLessEqual(before, taken)
+        self.assertLessEqual(taken, time.process_time())
+
+
 MANIFEST = '''
 QUESTION = "Which is first?"
 ROUNDS = 2
@@ -85,6 +103,7 @@ order = []
 def subject(name):
     def build(tools):
         if name == "missing":
+            tools.lacking["frames"] = "only root may count them"
             raise tools.Absent("not on this machine")
         return lambda case: order.append((name, case)) or [("time", "ns/op", 1.0 if name == "pitsaw" else 2.0)]
     return (name, ["one", "two"], build)
@@ -110,7 +129,7 @@ class Folder(unittest.TestCase):
         first, *figures = json.loads((run.BENCH / "out/small.json").read_text())
         self.assertFalse(good)
         self.assertEqual(first["question"], "Which is first?")
-        self.assertEqual(first["absent"], {"missing": "not on this machine"})
+        self.assertEqual(first["absent"], {"missing": "not on this machine", "frames": "only root may count them"})
         self.assertEqual(first["broken_demands"], ["ours is too fast"])
         self.assertLessEqual({"machine", "kernel", "versions", "rule"}, set(first))
         self.assertEqual([(f["subject"], f["case"]) for f in figures],
@@ -118,7 +137,7 @@ class Folder(unittest.TestCase):
 
     def test_rounds_are_interleaved(self):
         manifest = run.load(self.folder)
-        ready, _ = run.prepare(manifest, types.SimpleNamespace(Absent=run.Absent))
+        ready, _ = run.prepare(manifest, types.SimpleNamespace(Absent=run.Absent, lacking={}))
         run.measure(ready, 2, lambda line: None)
         self.assertEqual(manifest.order, [("pitsaw", "one"), ("peer", "one"), ("pitsaw", "two"), ("peer", "two")] * 2)
 

@@ -3,6 +3,8 @@
 `SERVERS` is a list of (subject, build); `build(tools)` gives the command line that serves on port PORT of 127.0.0.1.
 """
 import contextlib
+import ctypes
+import errno
 import os
 import pathlib
 import shutil
@@ -11,16 +13,27 @@ import socket
 PORT = "PORT"
 
 
+IO_URING_SETUP = 425  # the number of the system call, the same on every architecture
+
+
+def need_io_uring(tools):
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall(IO_URING_SETUP, 0, None)  # a ring without entries: EINVAL or EFAULT where there are rings at all
+    if ctypes.get_errno() in (errno.ENOSYS, errno.EPERM):
+        raise tools.Absent("the system refuses io_uring")
+
+
 def ours(driver):
     def build(tools):
-        program = tools.target("pitsaw_echo")
-        command = ["env", f"PITSAW_DRIVER={driver}", program, PORT]
-        try:
-            with serving(tools, command):
-                return command
-        except tools.Failed:
-            raise tools.Absent(f"the system refuses {driver}") from None
+        if driver == "io_uring":
+            need_io_uring(tools)
+        return ["env", f"PITSAW_DRIVER={driver}", tools.target("pitsaw_echo"), PORT]
     return build
+
+
+def raw_io_uring(tools):
+    need_io_uring(tools)
+    return compiled("raw_io_uring.c", "-luring", header="liburing.h", package="liburing-dev")(tools)
 
 
 def compiled(source, *flags, **needs):
@@ -57,7 +70,7 @@ def go(tools):
 
 SERVERS = [
     ("pitsaw-io_uring", ours("io_uring")),
-    ("raw-io_uring", compiled("raw_io_uring.c", "-luring", header="liburing.h", package="liburing-dev")),
+    ("raw-io_uring", raw_io_uring),
     ("pitsaw-epoll", ours("epoll")),
     ("raw-epoll", compiled("raw_epoll.c")),
     ("asio-callbacks", compiled("asio_callbacks.cpp", header="boost/asio.hpp", package="libboost-dev")),

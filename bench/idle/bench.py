@@ -15,6 +15,7 @@ ONE_CORE = False
 CONNECTIONS, MESSAGES = 19_000, 1
 WARM_UP = (100, 30)  # connections and messages: what is made once is made then, and every buffer of a pool was used
 SPARE_FILES = 200
+OTHERS = {"proc_inode_cache"}  # grows with whoever looks into /proc
 CASE = "idle"
 USER_BYTES_MAX = 500
 
@@ -26,9 +27,30 @@ def allow_files(count):
         resource.setrlimit(resource.RLIMIT_NOFILE, (count, max(hard, count)))
 
 
-def slab_bytes():
-    """What the kernel's objects take, of the whole machine: sockets, their buffers, a driver's requests and polls."""
-    return int(re.search(r"^Slab:\s+(\d+) kB", pathlib.Path("/proc/meminfo").read_text(), re.M)[1]) << 10
+def kernel_objects():
+    """{kind: (how many there are, bytes of one)}, of the whole machine; empty if the system does not tell."""
+    try:
+        lines = pathlib.Path("/proc/slabinfo").read_text().splitlines()[2:]
+    except OSError:
+        return {}
+    return {words[0]: (int(words[1]), int(words[3])) for words in map(str.split, lines)}
+
+
+def settled_objects():
+    """The same when the sockets of an earlier server are gone: the kernel frees them late."""
+    objects = kernel_objects()
+    for _ in range(30):
+        time.sleep(0.1)
+        before, objects = objects, kernel_objects()
+        if sum(before[kind][0] - count for kind, (count, _) in objects.items() if kind in before) < CONNECTIONS / 100:
+            break
+    return objects
+
+
+def kernel_bytes_per_connection(before, after):
+    """Of each kind a connection has a whole number of objects, so that rounding removes what others did meanwhile."""
+    return sum(max(0, round((count - before.get(kind, (0, size))[0]) / CONNECTIONS)) * size
+               for kind, (count, size) in after.items() if kind not in OTHERS)
 
 
 @contextlib.contextmanager
@@ -63,11 +85,15 @@ def idle(build):
                 with serving(tools, command) as (server, port):
                     with held(tools, hold, port, *WARM_UP):
                         pass
-                    user, kernel = server.memory_bytes(), slab_bytes()
+                    user, objects = server.memory_bytes(), settled_objects()
                     client.enter_context(held(tools, hold, port, CONNECTIONS, MESSAGES))
-                    user, kernel = server.memory_bytes() - user, slab_bytes() - kernel
-            return [("user_bytes_per_connection", "bytes", user / CONNECTIONS),
-                    ("kernel_bytes_per_connection", "bytes", kernel / CONNECTIONS)]
+                    user = server.memory_bytes() - user
+                    kernel = kernel_bytes_per_connection(objects, kernel_objects())
+            figures = [("user_bytes_per_connection", "bytes", user / CONNECTIONS)]
+            if not objects:
+                tools.lacking["kernel_bytes_per_connection"] = "the system lets only root read /proc/slabinfo"
+                return figures
+            return figures + [("kernel_bytes_per_connection", "bytes", kernel)]
         return run
     return prepare
 

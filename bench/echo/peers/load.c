@@ -267,6 +267,7 @@ int main(int count, char **arguments) {
     measured_ns = (uint64_t)(atof(arguments[3]) * 1e9);
     connections = calloc(connection_count, sizeof *connections);
     memset(message, 'x', sizeof message);
+    alarm(30 + atoi(arguments[3])); /* a server that does not answer is a failure, not a wait */
     for (int i = 0; i < connection_count; i++) connections[i].fd = connected(port);
     if (clock_getcpuclockid(server, &server_clock)) die("the server's clock", ESRCH);
     if (counts && !open_counters(server)) return 0; /* prints nothing: not allowed to count */
@@ -277,6 +278,7 @@ int main(int count, char **arguments) {
         return 0;
     }
     printf("cpu_us_per_request us %.4f\n", server_ns / 1e3 / replies);
+    printf("server_busy %% %.1f\n", 100.0 * server_ns / (ended - began));
     printf("requests_per_s 1/s %.0f\n", replies / ((ended - began) / 1e9));
     printf("p50_us us %.2f\np99_us us %.2f\n", percentile_us(.5), percentile_us(.99));
     return 0;
