@@ -18,7 +18,7 @@ namespace pitsaw::inline v0 {
 /// ```
 /// Lifetime: the worker's; it outlives the driver, to which the memory is lent for good. Threads: the
 /// worker's. Errors: `make` returns null if memory is short or the driver declines; receives then use heap
-/// buffers. Stopping: none. Sizes: 256 buffers of 4 KiB unless `runtime_options` says otherwise.
+/// buffers. Stopping: none. Sizes: 1,024 buffers of 4 KiB unless `runtime_options` says otherwise.
 class buffer_pool {
   public:
     [[nodiscard]] static auto make(driver& at, std::uint32_t buffers, std::uint32_t buffer_bytes) noexcept
