@@ -1,11 +1,12 @@
 # `make help` says what there is. Everything real lives in CMakePresets.json and tools/; these are short names.
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
-.PHONY: help run release test check bench asan tsan gcc debug ci clean
+.PHONY: help run doctor release test check bench asan tsan gcc debug ci clean
 
 help:
 	@echo 'make release     build release and run nothing'
 	@echo 'make run         build and take the tour: every program of examples/, in order'
+	@echo 'make doctor      say what this machine gives a runtime, and which driver it gets'
 	@echo 'make test        install what is missing, build release, run every test'
 	@echo 'make check       layers, names, format, lints, each header alone: what no compiler says'
 	@echo 'make bench       run every benchmark;  make bench-NAME  runs bench/NAME'
@@ -21,6 +22,12 @@ run:
 	@cmake --preset release --log-level=WARNING >/dev/null
 	@cmake --build --preset release --target pitsaw_examples -j $(JOBS)
 	@tools/tour.sh build/release/examples
+
+doctor:
+	@tools/install_packages.sh build
+	@cmake --preset release --log-level=WARNING >/dev/null
+	@cmake --build --preset release --target pitsaw_tool -j $(JOBS) >/dev/null
+	@build/release/tools/cli/pitsaw doctor
 
 test:
 	@tools/install_packages.sh build

@@ -28,6 +28,7 @@ look() { # fills `missing`
             need g++ sh -c 'echo "#include <expected>" | c++ -std=c++23 -x c++ -fsyntax-only -'
             need pkg-config command -v pkg-config
             need ccache command -v ccache
+            need libcli11-dev sh -c 'echo "#include <CLI/CLI.hpp>" | c++ -std=c++23 -x c++ -E -'
             need libgtest-dev sh -c 'echo "#include <gtest/gtest.h>" | c++ -x c++ -E -'
             ;;
         sanitize)

@@ -29,7 +29,8 @@ class law_subject {
     [[nodiscard]] virtual auto socket() -> descriptor = 0; // not connected
     [[nodiscard]] virtual auto listen(std::size_t backlog_max) -> listening = 0;
     [[nodiscard]] virtual auto address_of_nobody() -> std::vector<std::byte> = 0; // connect is refused there
-    virtual void reset(descriptor stream) = 0; // breaks the connection; both ends learn of it
+    [[nodiscard]] virtual auto file() -> native_handle = 0; // no socket; none where there are no files
+    virtual void reset(descriptor stream) = 0;              // breaks the connection; both ends learn of it
     [[nodiscard]] virtual auto open_objects() -> std::size_t = 0; // sockets, file descriptors, ...
 
     /// Ends everything in flight without judging, so that a failed law leaves nothing behind.

@@ -71,6 +71,14 @@ auto watch_needs_a_connection(law_subject& subject) -> finding;
 auto vectored_sends_keep_the_order(law_subject& subject) -> finding;
 auto socket_commands_tell_addresses(law_subject& subject) -> finding;
 auto operations_wait_behind_a_connect(law_subject& subject) -> finding;
+// what is asked of the wrong object
+auto accept_needs_a_listener(law_subject& subject) -> finding;
+auto a_listener_is_no_stream(law_subject& subject) -> finding;
+auto connect_connects_once(law_subject& subject) -> finding;
+auto close_ends_with_0(law_subject& subject) -> finding;
+auto attach_owns_the_handle(law_subject& subject) -> finding;
+auto bind_tells_nothing(law_subject& subject) -> finding;
+auto commands_on_a_stale_descriptor_are_refused(law_subject& subject) -> finding;
 
 /// One test of each law, for each case of `driver_cases`.
 class driver_laws : public ::testing::TestWithParam<driver_case> {

@@ -1,6 +1,7 @@
 #include "driver/posix_subject.hpp"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -88,6 +89,12 @@ auto posix_subject::listen(std::size_t backlog_max) -> listening {
 /// Port 1 is tcpmux, which nobody serves: RFC 7805 makes it historic. A free port could be another test's
 /// soon.
 auto posix_subject::address_of_nobody() -> std::vector<std::byte> { return address_bytes(1); }
+
+auto posix_subject::file() -> native_handle {
+    auto const fd = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    must(fd >= 0, "open");
+    return native_handle(fd);
+}
 
 /// connect(2): AF_UNSPEC dissolves the association; Linux sends a reset to the peer and leaves ECONNRESET
 /// here (tcp_disconnect), and the descriptor stays as it is.

@@ -23,6 +23,7 @@ class posix_subject final : public law_subject {
     auto socket() -> descriptor override;
     auto listen(std::size_t backlog_max) -> listening override;
     auto address_of_nobody() -> std::vector<std::byte> override;
+    auto file() -> native_handle override;
     void reset(descriptor stream) override;
     auto open_objects() -> std::size_t override;
     void abandon() noexcept override;

@@ -26,6 +26,7 @@ class sim_subject final : public law_subject {
         return {sim_.listen(address_of(next_port_), backlog_max), address_bytes(next_port_++)};
     }
     auto address_of_nobody() -> std::vector<std::byte> override { return address_bytes(1); }
+    auto file() -> native_handle override { return native_handle::none; }
     void reset(descriptor stream) override { sim_.reset(stream); }
     auto open_objects() -> std::size_t override { return sim_.statistics().objects_open; }
     void abandon() noexcept override {

@@ -93,13 +93,16 @@ class driver {
     /// The driver owns time: a simulated one can hold every clock of its world in its hand.
     [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;
 
-    /// Takes the object over, also when it fails: the handle is then closed.
+    /// Takes the object over, also when it fails: the handle is then closed. A handle of nothing that is
+    /// open: `bad_file_descriptor`. A driver that cannot wait for files refuses them with
+    /// `operation_not_permitted`; one that takes them ends what only a socket does with `not_a_socket`.
     [[nodiscard]] virtual auto attach(native_handle handle) noexcept -> io_result<descriptor> = 0;
 
-    /// A stream socket that is not connected yet.
+    /// A stream socket that is not connected yet. `address_family_not_supported` for a family of none.
     [[nodiscard]] virtual auto open_stream(address_family family) noexcept -> io_result<descriptor> = 0;
 
-    /// A call that does not wait.
+    /// A call that does not wait. On a stale descriptor, and on one that is being closed, every command fails
+    /// with `bad_file_descriptor`.
     [[nodiscard]] virtual auto control(descriptor target, socket_command& command) noexcept
         -> io_result<void> = 0;
 

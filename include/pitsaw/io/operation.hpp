@@ -16,11 +16,14 @@ enum class op_code : std::uint8_t {
     nop,      // ends with 0; needs no target
     receive,  // address, length: where to. Ends with the bytes received, 0 at the end of the stream
     send,     // address, length: what. Ends with the bytes sent, which may be fewer
-    watch,    // takes nothing. Ends with 0 once the peer has finished, or with a broken connection's error
-    accept,   // ends with the native handle of a new connection
-    connect,  // a wide_operation; address, length: the peer's socket_address. Ends with 0
+    watch,    // takes nothing. Ends with 0 once the peer has finished, or with a broken connection's error.
+              // On a listener and on a socket that is not connected: `not_connected`
+    accept,   // ends with the native handle of a new connection; on what does not listen: `invalid_argument`
+    connect,  // a wide_operation; address, length: the peer's socket_address. Ends with 0. On a connection
+              // and on a listener: `already_connected`. After a refusal it may be tried again
     shutdown, // nothing more will be sent; waits its turn behind the sends before it. Ends with 0
-    close,    // ends every other operation on the target first. Ends with 0; a cancel does not reach it
+    close,    // ends every other operation on the target first. Ends with 0, whatever state the target is in;
+              // a cancel does not reach it
 };
 
 enum class op_option : std::uint8_t { // bits

@@ -25,7 +25,7 @@ enum class socket_option : std::uint8_t {
 /// ```
 struct socket_command {
     enum kind : std::uint8_t {
-        bind,          // address
+        bind,          // address, which it leaves as it is: local_address tells what port 0 became
         listen,        // value: connections that may wait to be accepted
         local_address, // writes address
         peer_address,  // writes address

@@ -66,6 +66,10 @@ auto epoll_driver::add(int fd, descriptor tag) noexcept -> std::int32_t {
     return register_edges(epoll_.get(), fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP, to_tag(tag));
 }
 
+/// epoll(7), question 6: where a child of a fork holds the object open as well, its registration outlives the
+/// descriptor, and nobody can end it any more.
+void epoll_driver::remove(int fd) noexcept { (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+
 void epoll_driver::wait_for_edges(time_point until) noexcept {
     std::array<epoll_event, edges_max> edges;
     auto const left = until == time_point::min() || until == never

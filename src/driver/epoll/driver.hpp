@@ -23,6 +23,7 @@ class epoll_driver final : public readiness_driver {
         : epoll_(std::move(epoll)), interrupts_(std::move(interrupts)) {}
 
     auto add(int fd, descriptor tag) noexcept -> std::int32_t override;
+    void remove(int fd) noexcept override;
     void wait_for_edges(time_point until) noexcept override;
     void interrupt() noexcept override;
 

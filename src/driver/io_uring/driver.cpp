@@ -11,6 +11,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <limits>
 #include <new>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -106,7 +107,9 @@ void io_uring_driver::set(operation& op, stage where, step what) noexcept {
 }
 
 auto io_uring_driver::attach(native_handle handle) noexcept -> io_result<descriptor> {
-    auto const fd = static_cast<int>(handle);
+    auto const number = static_cast<std::int64_t>(handle);
+    if (number < 0 || number > std::numeric_limits<int>::max()) return std::unexpected(to_error(-EBADF));
+    auto const fd = static_cast<int>(number);
     auto const flags = fcntl(fd, F_GETFL);
     if (flags < 0) return std::unexpected(to_error(-errno));
     // On such a file io_uring ends with EAGAIN instead of waiting.

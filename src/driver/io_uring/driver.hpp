@@ -135,7 +135,7 @@ class io_uring_driver final : public driver {
     void begin(operation& op, step what) noexcept;
     void prepare(operation& op) noexcept;
     void prepare_receive(operation& op, io_uring_sqe& entry) noexcept;
-    [[nodiscard]] static auto write_address(operation& op) noexcept -> std::uint32_t;
+    [[nodiscard]] static auto write_address(operation& op) noexcept -> std::int32_t;
     void ask_to_end(operation& op, bool tell_kernel) noexcept;
     void tell_kernel_to_end(operation& op) noexcept;
     void prepare_cancel(operation& op) noexcept;

@@ -16,6 +16,10 @@ template <class T> auto pointer(std::uint64_t user_data) noexcept -> T& {
     return *reinterpret_cast<T*>(user_data & 0x0000'FFFF'FFFF'FFF8U);
 }
 
+/// Each completion is owed: a late one, or a second, ends the process here, as long as what its user_data
+/// points to is memory still (an operation that is over may be gone; a driver's slots stay).
+constexpr auto const* nobody_waits = "driver law 10 (identity): a completion that nobody waits for";
+
 } // namespace
 
 auto io_uring_driver::take_ended(std::span<event> out) noexcept -> std::size_t {
@@ -39,20 +43,25 @@ auto io_uring_driver::reap(std::span<event> out) noexcept -> std::size_t {
         switch (static_cast<tag>(done.user_data & tag_bits)) {
         case of_operation: {
             auto& op = pointer<operation>(done.user_data);
-            check(done.user_data == user_data(op, of_operation),
-                  "driver law 10 (identity): a completion for an operation that is over");
+            check(done.user_data == user_data(op, of_operation) && at(op) == stage::working &&
+                      (of(op).debts & owes_result) != 0,
+                  nobody_waits);
             if (on_result(op, done, out[count])) ++count;
             break;
         }
         case of_cancel: {
             auto& op = pointer<operation>(done.user_data);
             auto& mine = of(op);
+            check(done.user_data == user_data(op, of_cancel) && at(op) == stage::working &&
+                      (mine.debts & owes_cancel) != 0,
+                  nobody_waits);
             mine.debts &= static_cast<std::uint8_t>(~owes_cancel);
             if (mine.debts == 0 && finish(op, mine.result, out[count])) ++count;
             break;
         }
         case of_close: {
             auto& on = pointer<slot>(done.user_data);
+            check((on.close_debts & owes_result) != 0, nobody_waits);
             on.close_debts &= static_cast<std::uint8_t>(~owes_result);
             on.close_result = done.res;
             on.is_closed = true;
@@ -61,6 +70,7 @@ auto io_uring_driver::reap(std::span<event> out) noexcept -> std::size_t {
         }
         case of_close_cancel: {
             auto& on = pointer<slot>(done.user_data);
+            check((on.close_debts & owes_cancel) != 0, nobody_waits);
             on.close_debts &= static_cast<std::uint8_t>(~owes_cancel);
             close_when_alone(on);
             break;

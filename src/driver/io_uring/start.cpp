@@ -125,9 +125,11 @@ void io_uring_driver::prepare(operation& op) noexcept {
         if (!is_pooled && op.length == 0) return end_later(op, 0);
         if (is_pooled && op.pool >= pools_.size()) return end_later(op, -EINVAL);
     }
-    std::uint32_t address_bytes = 0;
-    if (op.code == op_code::connect && (address_bytes = write_address(op)) == 0)
-        return end_later(op, -EINVAL);
+    // It would wait for ever: poll(2) finds nothing wrong with a listener.
+    if (op.code == op_code::watch && posix::is_listener(on->fd)) return end_later(op, -ENOTCONN);
+    std::int32_t address_bytes = 0;
+    if (op.code == op_code::connect && (address_bytes = write_address(op)) < 0)
+        return end_later(op, address_bytes);
     auto& entry = *ring_.next_entry();
     entry.fd = on == nullptr ? -1 : on->fd;
     entry.user_data = user_data(op, of_operation);
@@ -172,22 +174,23 @@ void io_uring_driver::prepare(operation& op) noexcept {
     case op_code::connect:
         entry.opcode = IORING_OP_CONNECT;
         entry.addr = reinterpret_cast<std::uint64_t>(static_cast<wide_operation&>(op).native);
-        entry.addr2 = address_bytes;
+        entry.addr2 = static_cast<std::uint64_t>(address_bytes);
         break;
     }
     set(op, stage::working, step_of(op));
     of(op).debts |= owes_result;
 }
 
-/// Returns the bytes of the `sockaddr`, 0 if the operation holds no address.
-auto io_uring_driver::write_address(operation& op) noexcept -> std::uint32_t {
+/// Returns the bytes of the `sockaddr`, or an error if the operation holds no address.
+auto io_uring_driver::write_address(operation& op) noexcept -> std::int32_t {
     socket_address to;
-    if (op.length != sizeof to) return 0;
+    if (op.length != sizeof to) return -EINVAL;
     std::memcpy(&to, op.address, sizeof to);
     auto const native = to_posix(to);
+    if (native.length == 0) return -EAFNOSUPPORT;
     static_assert(sizeof(sockaddr_in6) <= sizeof(wide_operation::native));
     std::memcpy(static_cast<wide_operation&>(op).native, &native.storage, native.length);
-    return native.length;
+    return static_cast<std::int32_t>(native.length);
 }
 
 void io_uring_driver::prepare_receive(operation& op, io_uring_sqe& entry) noexcept {

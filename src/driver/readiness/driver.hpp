@@ -20,7 +20,7 @@ namespace pitsaw::inline v0 {
 /// its slot until a call would block. So a submit that can succeed does so at once and asks the kernel for
 /// nothing else.
 ///
-/// The kernel's own part is left to who derives: `add`, `wait_for_edges` and `interrupt`.
+/// The kernel's own part is left to who derives: `add`, `remove`, `wait_for_edges` and `interrupt`.
 /// Lifetime, Threads, Errors: those of `driver`.
 class readiness_driver : public driver {
   public:
@@ -46,6 +46,8 @@ class readiness_driver : public driver {
 
     /// Registers `fd` for every edge until it is closed. 0 or a negative error.
     [[nodiscard]] virtual auto add(int fd, descriptor tag) noexcept -> std::int32_t = 0;
+    /// Ends the registration of `fd`, which is about to be closed.
+    virtual void remove(int fd) noexcept = 0;
     /// Waits for edges, `interrupt` or `until`, and tells each edge to `note`. May return early.
     virtual void wait_for_edges(time_point until) noexcept = 0;
     /// Ends the current `wait_for_edges`, or the next. Any thread.

@@ -71,10 +71,10 @@ void readiness_driver::discard(descriptor target) noexcept {
     close_when_alone(*slot);
 }
 
-/// Law 12. The registration ends with the last reference to what the number meant; edges that still come,
-/// because a child of a fork holds one, find the tag stale.
+/// Law 12. Edges that are in a list of the kernel's already find the tag stale.
 void readiness_driver::close_when_alone(readiness_slot& slot) noexcept {
     if (!slot.is_closing() || slot.fd < 0 || !slot.is_idle()) return;
+    remove(slot.fd);
     ::close(std::exchange(slot.fd, -1)); // close(2): the number is free also after an error
     if (auto* const op = slot.closing; op != nullptr) {
         op->state = closed;

@@ -180,6 +180,8 @@ auto readiness_driver::perform(operation& op, readiness_slot& slot) noexcept -> 
 
 auto readiness_driver::receive(operation const& op, readiness_slot& slot) noexcept -> outcome {
     if (op.length == 0) return {}; // recv(2) would wait for a byte that it then does not take
+    if (slot.is_listener)
+        return {.result = -ENOTCONN}; // recv(2) says so, and only an accept made it not ready
     if (!has(slot.ready, readiness::inward)) return {.result = posix::would_block};
     auto const result = uninterrupted([&] { return posix::receive(slot.fd, buffer_of(op)); });
     return {.result = settle_receive(slot, result, op.length)};
@@ -187,6 +189,7 @@ auto readiness_driver::receive(operation const& op, readiness_slot& slot) noexce
 
 auto readiness_driver::receive_pooled(operation const& op, readiness_slot& slot) noexcept -> outcome {
     if (op.pool >= pools_.size()) return {.result = -EINVAL};
+    if (slot.is_listener) return {.result = -ENOTCONN};
     if (!has(slot.ready, readiness::inward)) return {.result = posix::would_block};
     auto& pool = pools_[op.pool];
     if (pool.empty()) {
@@ -217,7 +220,8 @@ auto readiness_driver::send(operation const& op, readiness_slot& slot) noexcept 
 }
 
 auto readiness_driver::accept(readiness_slot& slot) noexcept -> std::int32_t {
-    if (!has(slot.ready, readiness::inward)) return posix::would_block;
+    // What is no listener is not ready only because a receive found nothing, and no edge will tell.
+    if (slot.is_listener && !has(slot.ready, readiness::inward)) return posix::would_block;
     for (int i = 0; i < retries_max; ++i) {
         auto const result = posix::accept(slot.fd);
         switch (-result) {
@@ -234,6 +238,7 @@ auto readiness_driver::accept(readiness_slot& slot) noexcept -> std::int32_t {
         case ENETUNREACH:
             continue;
         case EAGAIN:
+            slot.is_listener = true;
             slot.ready = slot.ready - readiness::inward;
             return posix::would_block;
         default:
@@ -255,7 +260,10 @@ auto readiness_driver::connect(operation const& op, readiness_slot& slot) noexce
         slot.ready = slot.ready - readiness::outward; // what was said before it began says nothing of its end
         slot.has_hung_up = false; // a socket that is not connected counts as hung up; tcp_poll of Linux
         slot.error = 0;
-        auto const result = posix::connect(slot.fd, to);
+        auto result = posix::connect(slot.fd, to);
+        // Linux has the first connect(2) after one that failed in the background end so, and does nothing
+        // (inet_stream_connect, where the error has been taken already).
+        if (result == -ECONNABORTED) result = posix::connect(slot.fd, to);
         if (result == -EINPROGRESS || result == -EINTR) { // connect(2): after EINTR it goes on as well
             slot.is_connecting = true;
             return posix::would_block;

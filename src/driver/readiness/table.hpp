@@ -37,6 +37,7 @@ struct readiness_slot {
     std::uint32_t generation = 1;
     bool is_open = false;
     bool is_stream = false;           // SO_TYPE
+    bool is_listener = false;         // an accept was answered as a listener answers
     bool is_connected = false;        // by a connect of ours
     bool is_connecting = false;       // the connect at work has begun
     bool has_hung_up = false;         // ever, since it was connected

@@ -70,7 +70,9 @@ auto sim_driver::attach(native_handle handle) noexcept -> io_result<descriptor> 
     return descriptor{index, made.generation};
 }
 
-auto sim_driver::open_stream(address_family) noexcept -> io_result<descriptor> {
+auto sim_driver::open_stream(address_family family) noexcept -> io_result<descriptor> {
+    if (family == address_family::none)
+        return std::unexpected(std::make_error_code(std::errc::address_family_not_supported));
     return attach(sockets_.make_socket());
 }
 

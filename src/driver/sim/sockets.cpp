@@ -72,6 +72,7 @@ auto sim_sockets::find_listener(socket_address where) const noexcept -> std::uin
 }
 
 auto sim_sockets::is_bound(std::uint16_t port) const noexcept -> bool {
+    if (port == 0) return false;
     return std::ranges::any_of(sockets_, [port](socket const& one) {
         return (one.is == kind::listener || one.is == kind::unconnected) && one.address.port == port;
     });
@@ -87,14 +88,13 @@ auto sim_sockets::control(native_handle which, socket_command& command) -> std::
     auto& self = at(which);
     switch (command.what) {
     case socket_command::bind:
-        if (self.is != kind::unconnected || self.address.family != address_family::none ||
-            command.address.family == address_family::none)
+        if (command.address.family == address_family::none)
+            return failure(std::errc::address_family_not_supported);
+        if (self.is != kind::unconnected || self.address.family != address_family::none)
             return failure(std::errc::invalid_argument);
-        if (command.address.port == 0)
-            command.address.port = free_port();
-        else if (is_bound(command.address.port))
-            return failure(std::errc::address_in_use);
+        if (is_bound(command.address.port)) return failure(std::errc::address_in_use);
         self.address = command.address;
+        if (self.address.port == 0) self.address.port = free_port();
         return 0;
     case socket_command::listen:
         if (self.is != kind::unconnected && self.is != kind::listener)
@@ -149,7 +149,7 @@ auto sim_sockets::receive(native_handle from, std::span<std::byte> into) -> std:
 
 auto sim_sockets::send(native_handle to, std::span<std::byte const> bytes) -> std::int32_t {
     auto& self = at(to);
-    if (self.is != kind::stream) return failure(std::errc::not_connected);
+    if (self.is != kind::stream) return failure(std::errc::broken_pipe);
     if (self.was_reset) return failure(std::errc::connection_reset);
     if (self.finished || self.peer == nobody) return failure(std::errc::broken_pipe);
     if (bytes.empty()) return 0;
@@ -175,8 +175,8 @@ auto sim_sockets::accept(native_handle listener) -> std::int32_t {
 }
 
 auto sim_sockets::connect(native_handle which, socket_address to) -> std::int32_t {
-    if (at(which).is == kind::stream) return failure(std::errc::already_connected);
-    if (at(which).is != kind::unconnected) return failure(std::errc::invalid_argument);
+    if (to.family == address_family::none) return failure(std::errc::address_family_not_supported);
+    if (at(which).is != kind::unconnected) return failure(std::errc::already_connected);
     auto const client = static_cast<std::uint32_t>(which);
     auto const found = find_listener(to);
     if (found == nobody) return failure(std::errc::connection_refused);

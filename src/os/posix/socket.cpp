@@ -139,6 +139,12 @@ auto take_error(int fd) noexcept -> std::int32_t {
     return -error;
 }
 
+auto is_listener(int fd) noexcept -> bool {
+    int listens = 0;
+    socklen_t length = sizeof listens;
+    return ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0;
+}
+
 auto has_peer(int fd) noexcept -> bool {
     posix_address peer;
     return ::getpeername(fd, peer.get(), &peer.length) == 0 || errno != ENOTCONN; // ENOBUFS: it could not say

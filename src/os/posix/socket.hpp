@@ -35,6 +35,7 @@ enum class wait_mode : std::uint8_t { blocking, non_blocking };
 
 /// The pending error of a socket, negative, which the call clears: SO_ERROR. 0: none.
 [[nodiscard]] auto take_error(int fd) noexcept -> std::int32_t;
+[[nodiscard]] auto is_listener(int fd) noexcept -> bool;
 [[nodiscard]] auto has_peer(int fd) noexcept -> bool;
 
 /// What is true of a connection now, whatever was read before.

@@ -1,0 +1,113 @@
+#include "driver/denied_calls.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+/// `pitsaw doctor` on machines as they are and as they may be.
+namespace pitsaw {
+namespace {
+
+struct answer {
+    int status = -1;
+    std::string text;
+};
+
+/// Runs the program with these words; `prepare` changes the process that becomes it.
+template <class Prepare> auto run(std::initializer_list<char const*> words, Prepare prepare) -> answer {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return {};
+    auto const child = fork();
+    if (child == 0) {
+        unsetenv("PITSAW_DRIVER");
+        ::dup2(ends[1], 1);
+        ::dup2(ends[1], 2);
+        std::array<char*, 8> arguments = {};
+        std::size_t count = 0;
+        for (auto const* const each : words) arguments[count++] = const_cast<char*>(each);
+        if (!prepare()) _exit(98);
+        ::execv(PITSAW_TOOL, arguments.data());
+        _exit(99);
+    }
+    ::close(ends[1]);
+    answer made;
+    std::array<char, 512> some;
+    for (ssize_t count = 0; (count = ::read(ends[0], some.data(), some.size())) > 0;)
+        made.text.append(some.data(), static_cast<std::size_t>(count));
+    ::close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    made.status = WIFEXITED(status) ? WEXITSTATUS(status) : 200 + WTERMSIG(status);
+    return made;
+}
+
+template <class Prepare> auto doctor(Prepare prepare) -> answer { return run({"pitsaw", "doctor"}, prepare); }
+
+auto says(answer const& of, std::string_view what) -> ::testing::AssertionResult {
+    if (of.text.find(what) != std::string::npos) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "it does not say '" << what << "' but\n" << of.text;
+}
+
+TEST(doctor, says_which_driver_a_runtime_gets) {
+    auto const told = doctor([] { return true; });
+    EXPECT_EQ(told.status, 0);
+    for (auto const* const what : {"kernel ", "RLIMIT_NOFILE", "RLIMIT_MEMLOCK", "seccomp ", "epoll  ",
+                                   "kernel.io_uring_disabled", "driver "})
+        EXPECT_TRUE(says(told, what));
+}
+
+TEST(doctor, says_that_a_filter_denies_io_uring_and_that_epoll_works) {
+    auto const told = doctor([] { return deny_calls({SYS_io_uring_setup}, EPERM); });
+    EXPECT_EQ(told.status, 0);
+    EXPECT_TRUE(says(told, "filter: it may deny io_uring"));
+    EXPECT_TRUE(says(told, "no: Operation not permitted"));
+    EXPECT_TRUE(
+        says(told, "epoll: the system refuses io_uring (Operation not permitted), so the driver is epoll"));
+}
+
+TEST(doctor, fails_where_there_are_no_descriptors) {
+    auto const told = doctor([] {
+        rlimit const few{4, 4}; // beyond the standard ones one, which the loader needs for libraries
+        return setrlimit(RLIMIT_NOFILE, &few) == 0;
+    });
+    EXPECT_EQ(told.status, 1);
+    EXPECT_TRUE(says(told, "driver                     none: "));
+    EXPECT_TRUE(says(told, "Too many open files"));
+}
+
+TEST(doctor, follows_the_variable_that_names_a_driver) {
+    auto const epoll = doctor([] { return setenv("PITSAW_DRIVER", "epoll", 1) == 0; });
+    EXPECT_EQ(epoll.status, 0);
+    EXPECT_TRUE(says(epoll, "epoll: PITSAW_DRIVER names epoll"));
+    auto const unknown = doctor([] { return setenv("PITSAW_DRIVER", "kqueue", 1) == 0; });
+    EXPECT_EQ(unknown.status, 1);
+    EXPECT_TRUE(says(unknown, "PITSAW_DRIVER is \"kqueue\", which names no driver"));
+    auto const denied = doctor([] {
+        return setenv("PITSAW_DRIVER", "io_uring", 1) == 0 && deny_calls({SYS_io_uring_setup}, ENOSYS);
+    });
+    EXPECT_EQ(denied.status, 1);
+    EXPECT_TRUE(says(denied, "none: no driver: io_uring: Function not implemented"));
+}
+
+TEST(doctor, is_a_word_that_has_to_be_said) {
+    auto const nothing = run({"pitsaw"}, [] { return true; });
+    EXPECT_NE(nothing.status, 0);
+    EXPECT_TRUE(says(nothing, "subcommand"));
+    auto const wrong = run({"pitsaw", "dentist"}, [] { return true; });
+    EXPECT_NE(wrong.status, 0);
+    auto const help = run({"pitsaw", "--help"}, [] { return true; });
+    EXPECT_EQ(help.status, 0);
+    EXPECT_TRUE(says(help, "doctor"));
+}
+
+} // namespace
+} // namespace pitsaw
