@@ -130,8 +130,8 @@ template <class T> class [[nodiscard]] any_operation {
 /// co_await ps::or_return(link.send_all(greeting));
 /// auto got = co_await ps::or_return(link.receive(buffer));
 /// ```
-/// It is readable and writable itself. `shutdown_send` and `async_close` do what the stream's own do; where
-/// it has none, the one gives `operation_not_supported` and the other has nothing to do.
+/// It is readable and writable itself. `shutdown_send`, `closed` and `async_close` do what the stream's own
+/// do; where it has none, the first two give `operation_not_supported` and the last has nothing to do.
 /// Lifetime: owns the stream, which stays where it is when this is moved, so it may be moved while something
 /// is in flight, but not destroyed. Threads, errors, stopping: the stream's, a stop loses no byte that the
 /// stream itself would not lose. Sizes: 16 bytes and one allocation, by the constructor; an operation
@@ -180,6 +180,8 @@ class any_stream {
         return pitsaw::send_all(*this, bytes, sent);
     }
     [[nodiscard]] plain_operation shutdown_send() { return used().shutdown_send(stream_); }
+    /// Waits for the peer's end.
+    [[nodiscard]] plain_operation closed() { return used().closed(stream_); }
     [[nodiscard]] plain_operation async_close() { return used().async_close(stream_); }
 
     [[nodiscard]] explicit operator bool() const noexcept { return stream_ != nullptr; }
@@ -189,6 +191,7 @@ class any_stream {
         transfer_operation (*receive)(void* stream, std::span<std::byte> into);
         transfer_operation (*send)(void* stream, std::span<std::byte const> bytes);
         plain_operation (*shutdown_send)(void* stream);
+        plain_operation (*closed)(void* stream);
         plain_operation (*async_close)(void* stream);
         void (*destroy)(void* stream) noexcept;
     };
@@ -212,6 +215,12 @@ class any_stream {
         [](void* const stream) {
             if constexpr (requires { as<Stream>(stream).shutdown_send(); })
                 return plain_operation([stream] { return as<Stream>(stream).shutdown_send(); });
+            else
+                return plain_operation([] { return known_result(not_supported()); });
+        },
+        [](void* const stream) {
+            if constexpr (requires { as<Stream>(stream).closed(); })
+                return plain_operation([stream] { return as<Stream>(stream).closed(); });
             else
                 return plain_operation([] { return known_result(not_supported()); });
         },

@@ -46,9 +46,9 @@ struct readiness_slot {
     readiness ready = readiness::all; // what may succeed; an edge sets it, `would_block` clears it
     std::int32_t error = 0; // negative: the connection broke, and a call has taken that from the kernel
     std::uint32_t next_pending = nobody;
+    std::uint32_t ended = 0;          // operations that have their final event due
     operation* closing = nullptr;     // its close
     operation* reporting = nullptr;   // inward: a multishot one with an event due that is not its final one
-    std::uint32_t ended = 0;          // that have their final event due
     operation_line lines[directions]; // the first is at work, the others wait; watches are all at work
 
     [[nodiscard]] bool is_closing() const noexcept { return closing != nullptr || is_discarded; }

@@ -112,7 +112,8 @@ auto sim_sockets::control(native_handle which, socket_command& command) -> std::
         command.address = self.peer_address;
         return 0;
     case socket_command::set_option:
-        return 0; // the world has no kernel whose habits they would change
+        if (command.option == socket_option::reset_on_close) self.reset_on_close = command.value != 0;
+        return 0; // the world has no kernel whose habits the others would change
     }
     return failure(std::errc::invalid_argument);
 }
@@ -216,7 +217,8 @@ void sim_sockets::leave_peer(std::uint32_t index) {
     auto& peer = sockets_[self.peer];
     peer.peer = nobody;
     peer.peer_finished = true;
-    if (self.readable() != 0) peer.was_reset = true; // as TCP answers a close that leaves bytes unread
+    // As TCP answers a close that leaves bytes unread.
+    if (self.readable() != 0 || self.reset_on_close) peer.was_reset = true;
     changed(self.peer);
 }
 

@@ -60,6 +60,7 @@ class sim_sockets {
         bool finished = false;      // this end sends no more
         bool peer_finished = false; // the end of the stream follows what is in `incoming`
         bool was_reset = false;
+        bool reset_on_close = false;
         std::uint32_t peer = nobody; // nobody: it has closed
         std::vector<std::byte> incoming;
         std::size_t taken = 0;               // of `incoming`, from its front

@@ -109,6 +109,8 @@ TEST(any_stream, forwards_to_foreign_and_to_large_awaitables) {
 }
 
 ps::task<std::error_code> shut_down(ps::any_stream& which) {
+    auto const watched = co_await which.closed();
+    EXPECT_EQ(watched.error(), std::errc::operation_not_supported);
     auto const done = co_await which.shutdown_send();
     co_return done.has_value() ? std::error_code() : done.error();
 }
@@ -156,7 +158,8 @@ ps::task<ps::io_result<void>> over_tcp() {
         std::size_t sent = 0;
         co_await ps::or_return(with.send_all(bytes_of(heard), sent));
         EXPECT_EQ(sent, heard.size());
-        co_return co_await with.shutdown_send();
+        co_await ps::or_return(with.shutdown_send());
+        co_return co_await with.closed();
     };
     auto const ask = [](ps::any_stream& with) -> ps::task<ps::io_result<std::string>> {
         co_await ps::or_return(with.send_all(bytes_of("question")));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace ps = pitsaw;
@@ -30,10 +32,78 @@ TEST(address, prints_what_rfc_5952_recommends) {
 }
 
 TEST(address, refuses_what_is_no_address) {
-    for (auto const* text : {"", ":", ":::", "1::2::3", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9",
-                             "1:2:3:4:5:6:7::8", "12345::", "g::", "1.2.3", "1.2.3.4.5", "1.2.3.256",
-                             "01.2.3.4", "1.2.3.", "::1%", "::1%x", "1:", ":1", "::1.2.3.4:5"})
+    for (auto const* text : {"",
+                             ":",
+                             ":::",
+                             "1::2::3",
+                             "1:2:3:4:5:6:7",
+                             "1:2:3:4:5:6:7:8:9",
+                             "1:2:3:4:5:6:7::8",
+                             "12345::",
+                             "g::",
+                             "1.2.3",
+                             "1.2.3.4.5",
+                             "1.2.3.256",
+                             "01.2.3.4",
+                             "1.2.3.",
+                             "::1%",
+                             "::1%x",
+                             "1:",
+                             ":1",
+                             "::1.2.3.4:5",
+                             " ::1",
+                             "::1 ",
+                             "1.2.3.4 ",
+                             " 1.2.3.4",
+                             "+1.2.3.4",
+                             "-1.2.3.4",
+                             "1.2.3.-4",
+                             "0x1.2.3.4",
+                             "1..2.3",
+                             ".1.2.3",
+                             "1.2.3.4.",
+                             "1.2.3.1000",
+                             "1.2.3.00",
+                             "256.1.1.1",
+                             "1.2",
+                             "16909060",
+                             "::ffff:1.2.3",
+                             "::ffff:1.2.3.256",
+                             "1.2.3.4::",
+                             "::1.2.3.4.5",
+                             "1:2:3:4:5:6:7:1.2.3.4",
+                             "::-1",
+                             "::+1",
+                             "::0x1",
+                             "::00001",
+                             "1::2:",
+                             ":1::2",
+                             "::%",
+                             "%1",
+                             "1.2.3.4%1",
+                             "::1%-1",
+                             "::1%4294967296",
+                             "::1%1%1",
+                             "[::1]",
+                             "::1/128",
+                             "1.2.3.4/8",
+                             "localhost",
+                             "1:2:3:4:5:6:7:8::",
+                             "::1:2:3:4:5:6:7:8",
+                             "1:2:3:4::5:6:7:8"})
         EXPECT_FALSE(ps::address::parse(text).has_value()) << text;
+}
+
+TEST(address, is_what_its_text_is_and_nothing_before_or_behind_it) {
+    std::string const text("1.2.3.4\0", 8);
+    EXPECT_FALSE(ps::address::parse(text).has_value());
+    EXPECT_TRUE(ps::address::parse(std::string_view(text).substr(0, 7)).has_value());
+    EXPECT_EQ(ps::address::parse("::1.2.3.4")->to_string(), "::102:304");
+    EXPECT_EQ(ps::address::parse("1::8")->to_string(), "1::8");
+    EXPECT_EQ(ps::address::parse("::2:3:4:5:6:7:8")->to_string(),
+              "0:2:3:4:5:6:7:8"); // one group may be left out
+    EXPECT_EQ(ps::address::parse("fe80::1%4294967295")->to_string(), "fe80::1%4294967295");
+    EXPECT_EQ(ps::address().to_string(), "none");
 }
 
 TEST(address, knows_the_loopback) {

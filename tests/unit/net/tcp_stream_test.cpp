@@ -1,11 +1,11 @@
 #include <pitsaw/net/tcp_stream.hpp>
 
 #include <pitsaw/base/random.hpp>
-#include <pitsaw/net/tcp_listener.hpp>
 #include <pitsaw/pitsaw.hpp>
 #include <pitsaw/sim/check_stop.hpp>
 
-#include "run_stopped.hpp"
+#include "driver/sim/driver.hpp"
+#include "stream_pair.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,23 +17,9 @@
 
 namespace ps = pitsaw;
 using namespace std::chrono_literals;
+using ps::testing::connect_pair;
 
 namespace {
-
-struct pair_of_streams {
-    ps::tcp_stream client, server;
-};
-
-ps::task<ps::io_result<pair_of_streams>> connect_pair() {
-    auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(0)));
-    auto const at = co_await ps::or_return(listener.local_endpoint());
-    auto both = co_await ps::or_return(ps::when_all(ps::tcp_stream::connect(at), listener.accept()));
-    auto& [client, server] = both;
-    pair_of_streams made;
-    made.client = std::move(client);
-    made.server = std::move(server);
-    co_return ps::io_result<pair_of_streams>(std::move(made));
-}
 
 ps::task<ps::io_result<void>> send_ten(ps::tcp_stream& to) {
     std::array<std::byte, 10> const bytes{};
