@@ -31,6 +31,7 @@ template <class Prepare> auto run(std::initializer_list<char const*> words, Prep
         unsetenv("PITSAW_DRIVER");
         ::dup2(ends[1], 1);
         ::dup2(ends[1], 2);
+        (void)::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); // what the caller of the tests left open
         std::array<char*, 8> arguments = {};
         std::size_t count = 0;
         for (auto const* const each : words) arguments[count++] = const_cast<char*>(each);
