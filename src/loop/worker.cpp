@@ -18,6 +18,10 @@ constexpr duration time_between_polls_max = std::chrono::milliseconds(1);
 // Timers fired or moved in one turn; more wait for the next, so that a million of them do not stop the world.
 constexpr std::size_t timers_per_turn = 4096;
 
+// Lines about lost errors in a second: a server whose clients break off by the thousand is to say so, not to
+// fill a disk. Those beyond are counted.
+constexpr std::uint32_t lost_errors_told_max = 10;
+
 // A close may wait for its descriptor's last operation, and that for the kernel.
 constexpr duration time_for_discards_max = std::chrono::seconds(5);
 
@@ -48,6 +52,7 @@ worker::~worker() {
     for (auto left = driver_->drain(events_, deadline); left.remaining != 0;
          left = driver_->drain(events_, deadline))
         if (now() >= deadline) break; // the driver's destructor names what remains
+    tell_of_untold_errors();
 }
 
 void worker::request_stop(stop_reason const why) noexcept {
@@ -144,6 +149,15 @@ void worker::on_watched_completed(continuation& leaf) noexcept {
 
 void worker::lost_error(std::exception_ptr error) noexcept {
     if (options_.on_lost_error) return options_.on_lost_error(std::move(error));
+    if (saturating_difference(now(), lost_errors_since_) >= std::chrono::seconds(1)) {
+        tell_of_untold_errors();
+        lost_errors_since_ = now();
+    }
+    if (lost_errors_ == lost_errors_told_max) {
+        ++lost_errors_untold_;
+        return;
+    }
+    ++lost_errors_;
     try {
         std::rethrow_exception(std::move(error));
     } catch (std::exception const& what) {
@@ -151,6 +165,14 @@ void worker::lost_error(std::exception_ptr error) noexcept {
     } catch (...) {
         std::fputs("pitsaw: lost error of an unknown type\n", stderr);
     }
+}
+
+void worker::tell_of_untold_errors() noexcept {
+    if (lost_errors_untold_ != 0)
+        std::fprintf(stderr, "pitsaw: and %llu lost errors more\n",
+                     static_cast<unsigned long long>(lost_errors_untold_));
+    lost_errors_ = 0;
+    lost_errors_untold_ = 0;
 }
 
 auto worker::find_buffers() noexcept -> buffer_pool* {

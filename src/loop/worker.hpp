@@ -67,6 +67,7 @@ class worker final : public executor {
     void take_inbox() noexcept;
     void poll_once() noexcept;
     void look_for_deadlock() noexcept;
+    void tell_of_untold_errors() noexcept;
 
     std::unique_ptr<buffer_pool> buffers_; ///< before the driver: its memory is lent for the driver's life
     bool has_looked_for_buffers_ = false;
@@ -76,6 +77,9 @@ class worker final : public executor {
     time_point polled_at_; ///< the one reading of the clock that each turn needs
     std::uint32_t resumes_between_polls_;
     std::atomic<bool> is_running_ = false; ///< relaxed: no more than a check looks at it
+    time_point lost_errors_since_; ///< the second that the two below count in
+    std::uint32_t lost_errors_ = 0;
+    std::uint64_t lost_errors_untold_ = 0;
     bool has_stop_arrived_ = false;
     remote_ask stop_from_afar_; ///< brings a stop of the runtime to `root`
     std::array<event, 64> events_;

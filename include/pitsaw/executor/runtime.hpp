@@ -20,7 +20,7 @@ struct runtime_options {
     runtime_options() {}
 
     /// Receives exceptions that no coroutine can: a clean-up that failed, a loser's exception. The default
-    /// writes a line to stderr. Runs on the worker; must not throw.
+    /// writes a line to stderr, ten a second, and then how many more. Runs on the worker; must not throw.
     std::function<void(std::exception_ptr)> on_lost_error;
     /// Receives one line for the operator. The default writes it to stderr. Runs on the worker; must not
     /// throw.

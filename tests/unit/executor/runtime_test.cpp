@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <stdexcept>
@@ -136,6 +137,18 @@ task<> lose_two_errors() {
 }
 task<> swallow_stops() {
     for (int i = 0; i < 1000; ++i) (void)co_await as_outcome(this_task::yield());
+}
+
+task<> lose_errors(int count) {
+    for (int i = 0; i < count; ++i) co_await at_exit(throws);
+}
+
+TEST(runtime, many_lost_errors_are_counted_instead_of_printed) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_TRUE(sync_wait(lose_errors(25)).has_value()); // in virtual time within a second
+    auto const printed = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(std::ranges::count(printed, '\n'), 11) << printed;
+    EXPECT_TRUE(printed.ends_with("pitsaw: and 15 lost errors more\n")) << printed;
 }
 
 TEST(runtime, by_default_lost_errors_and_logs_go_to_stderr) {
