@@ -31,7 +31,9 @@ TEST(fake_kernel, a_ring_counts_on_past_2_to_the_32) { // IU13
                 entry->user_data = ++asked;
             }
             EXPECT_EQ(ring.unsubmitted(), batch);
-            if (batch == 8) EXPECT_EQ(ring.next_entry(), nullptr);
+            if (batch == 8) {
+                EXPECT_EQ(ring.next_entry(), nullptr);
+            }
             ASSERT_EQ(ring.enter(false, {}), 0);
             EXPECT_EQ(ring.unsubmitted(), 0U);
             while (auto const* const done = ring.completion()) {

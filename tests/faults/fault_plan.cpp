@@ -2,7 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
+#include <cstddef>
 #include <new>
 
 namespace pitsaw::faults {
@@ -84,14 +84,20 @@ auto rows_of_io_uring() -> std::vector<row> const& {
 
 } // namespace pitsaw::faults
 
-// The allocator of this program, counted.
-auto operator new(std::size_t bytes, std::nothrow_t const&) noexcept -> void* {
+// operator new, which the linker leads through here as it does the calls of wrapped_calls.cpp: a definition of our
+// own would meet those of the sanitizers.
+extern "C" {
+
+void* __real__Znwm(std::size_t bytes);
+void* __wrap__Znwm(std::size_t bytes) {
+    if (pitsaw::faults::error_at(pitsaw::faults::place::allocation) != 0) throw std::bad_alloc();
+    return __real__Znwm(bytes);
+}
+
+void* __real__ZnwmRKSt9nothrow_t(std::size_t bytes, std::nothrow_t const& tag) noexcept;
+void* __wrap__ZnwmRKSt9nothrow_t(std::size_t bytes, std::nothrow_t const& tag) noexcept {
     if (pitsaw::faults::error_at(pitsaw::faults::place::allocation) != 0) return nullptr;
-    return std::malloc(bytes == 0 ? 1 : bytes);
+    return __real__ZnwmRKSt9nothrow_t(bytes, tag);
 }
-auto operator new(std::size_t bytes) -> void* {
-    if (void* const made = operator new(bytes, std::nothrow)) return made;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+} // extern "C"
