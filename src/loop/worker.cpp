@@ -1,5 +1,6 @@
 #include "loop/worker.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -78,6 +79,7 @@ void worker::run(bool const& is_done) noexcept {
         resume_ready(is_done);
         if (!is_done) poll_once();
     }
+    deliver(driver_->poll(events_, time_point::min())); // what was discarded last is to be closed now
     is_running_.store(false, std::memory_order_relaxed);
 }
 
@@ -123,13 +125,17 @@ void worker::poll_once() noexcept {
     ++turn_;
     if (observer != nullptr) [[unlikely]]
         observer->before_delivery(turn_);
-    for (std::size_t i = 0; i < count; ++i) events_[i].op->on_event(*events_[i].op, events_[i]);
+    deliver(count);
     polled_at_ = now();
     auto const fired = timers.expire(polled_at_, timers_per_turn);
     if (count != 0 || fired != 0)
         resumes_between_polls_ = resumes_min;
     else if (resumes_between_polls_ < resumes_max)
         resumes_between_polls_ *= 2;
+}
+
+void worker::deliver(std::size_t const count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) events_[i].op->on_event(*events_[i].op, events_[i]);
 }
 
 void worker::look_for_deadlock() noexcept {
@@ -177,7 +183,9 @@ void worker::tell_of_untold_errors() noexcept {
 
 auto worker::find_buffers() noexcept -> buffer_pool* {
     if (!std::exchange(has_looked_for_buffers_, true))
-        buffers_ = buffer_pool::make(*driver_, options_.pool_buffers, options_.pool_buffer_bytes);
+        buffers_ =
+            buffer_pool::make(*driver_, std::min<std::uint32_t>(options_.pool_buffers, pool_buffers_max),
+                              options_.pool_buffer_bytes);
     return buffers_.get();
 }
 

@@ -11,15 +11,13 @@
 namespace pitsaw::inline v0 {
 namespace {
 
-/// What goes away by itself when somebody else closes or frees something.
-auto is_shortage(std::error_code const error) noexcept -> bool {
-    return error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system ||
-           error == std::errc::no_buffer_space || error == std::errc::not_enough_memory;
-}
+/// What goes away by itself when somebody else closes or frees something; ENOSPC is epoll's limit of watches.
+constexpr std::errc shortages[] = {std::errc::too_many_files_open, std::errc::too_many_files_open_in_system,
+                                   std::errc::no_buffer_space, std::errc::not_enough_memory,
+                                   std::errc::no_space_on_device};
 
-/// The peer was gone before it was accepted: the next one may be there (accept(2)).
-auto is_gone_already(std::error_code const error) noexcept -> bool {
-    return error == std::errc::connection_aborted || error == std::errc::protocol_error;
+auto is_shortage(std::error_code const error) noexcept -> bool {
+    return std::ranges::any_of(shortages, [error](std::errc const each) { return error == each; });
 }
 
 } // namespace
@@ -75,10 +73,9 @@ task<io_result<tcp_stream>> tcp_listener::accept() {
         auto got = co_await accept_operation(home_, own_);
         if (got.has_value()) {
             // An option that the peer's early end made impossible is no reason to refuse it.
-            (void)got->set_options(options_.accepted);
+            (void)got->set_up(options_.accepted);
             co_return got;
         }
-        if (is_gone_already(got.error())) continue;
         if (!is_shortage(got.error())) co_return got;
         co_await sleep(pause);
         pause = std::min(2 * pause, pause_max);

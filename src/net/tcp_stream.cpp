@@ -28,7 +28,7 @@ task<io_result<tcp_stream>> tcp_stream::connect(endpoint const to, tcp_stream_op
     auto const opened = home->io->open_stream(to.family());
     if (!opened.has_value()) co_return std::unexpected(opened.error());
     tcp_stream made(home, *opened);
-    if (auto const set = made.set_options(how); !set.has_value()) co_return std::unexpected(set.error());
+    if (auto const set = made.set_up(how); !set.has_value()) co_return std::unexpected(set.error());
     auto const connected = co_await connect_operation(made.own_, to.as_socket_address());
     if (!connected.has_value()) co_return std::unexpected(connected.error());
     co_return io_result<tcp_stream>(std::move(made));
@@ -55,10 +55,21 @@ io_result<void> tcp_stream::set_option(socket_option const which, std::int32_t c
 }
 
 io_result<void> tcp_stream::set_options(tcp_stream_options const how) noexcept {
+    auto done = set_option(socket_option::no_delay, how.no_delay ? 1 : 0);
+    if (done) done = set_option(socket_option::keep_alive, how.keep_alive ? 1 : 0);
+    return done ? set_buffer_bytes(how) : done;
+}
+
+io_result<void> tcp_stream::set_up(tcp_stream_options const how) noexcept {
     io_result<void> done;
     if (how.no_delay) done = set_option(socket_option::no_delay, 1);
     if (done && how.keep_alive) done = set_option(socket_option::keep_alive, 1);
-    if (done && how.send_buffer_bytes != 0)
+    return done ? set_buffer_bytes(how) : done;
+}
+
+io_result<void> tcp_stream::set_buffer_bytes(tcp_stream_options const& how) noexcept {
+    io_result<void> done;
+    if (how.send_buffer_bytes != 0)
         done = set_option(socket_option::send_buffer_bytes, how.send_buffer_bytes);
     if (done && how.receive_buffer_bytes != 0)
         done = set_option(socket_option::receive_buffer_bytes, how.receive_buffer_bytes);

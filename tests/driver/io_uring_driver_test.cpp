@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <thread>
 
 namespace pitsaw::laws {
 namespace {
@@ -204,6 +205,50 @@ TEST(io_uring_driver, works_within_64_KiB_of_locked_memory) {
               0);
 }
 
+TEST(io_uring_driver, is_woken_though_the_queue_was_full_when_it_was_to_arm_that) { // law 14
+    posix_subject subject(
+        io_uring_driver::make({.submissions = 4, .allowed = {.message_wake = false}}).value(), {});
+    law_loop loop(subject);
+    for (int i = 0; i < 4; ++i) loop.submit(loop.make_receive(subject.connected_pair().first, 1));
+    std::jthread const waker([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        subject.io().wake();
+    });
+    std::array<event, 4> out;
+    auto const patience = loop.io().now() + std::chrono::seconds(20);
+    EXPECT_EQ(loop.io().poll(out, patience), 0U);
+    EXPECT_LT(loop.io().now(), patience);
+    EXPECT_TRUE(loop.end_all());
+}
+
+TEST(io_uring_driver, a_second_close_does_not_take_the_first_ones_end) { // laws 1, 12
+    posix_subject subject(io_uring_driver::make({.submissions = 4, .completions = 64}).value(), {});
+    law_loop loop(subject);
+    std::array<descriptor, 4> streams;
+    std::array<tracked*, 4> watches;
+    for (std::size_t i = 0; i < 4; ++i) {
+        streams[i] = subject.connected_pair().first;
+        watches[i] = &loop.make(op_code::watch, streams[i]);
+        loop.submit(*watches[i]);
+    }
+    loop.turn(loop.io().now());
+    for (int i = 0; i < 4; ++i) loop.submit(loop.make(op_code::nop)); // the submission queue is full
+    loop.cancel(*watches[0]);                                         // waits in the backlog
+    auto& first = loop.make(op_code::close, streams[0]);
+    loop.submit(first);
+    loop.submit(loop.make(op_code::close, streams[1]));
+    for (int i = 0; i < 2; ++i) loop.turn(loop.io().now());
+    auto& second = loop.make(op_code::close, streams[0]);
+    loop.submit(second);
+    for (std::size_t i = 2; i < 4; ++i) loop.io().discard(streams[i]);
+    ASSERT_TRUE(loop.run_until_ended(first));
+    ASSERT_TRUE(loop.run_until_ended(second));
+    EXPECT_EQ(first.result(), 0);
+    EXPECT_EQ(to_error(second.result()), std::errc::bad_file_descriptor);
+    EXPECT_TRUE(loop.end_all());
+    EXPECT_EQ(loop.finding(), "");
+}
+
 TEST(io_uring_driver, uses_no_power_that_it_was_denied) {
     io_uring_powers const none{false, false, false, false, false};
     auto const driver = io_uring_driver::make({.allowed = none});
@@ -228,6 +273,7 @@ TEST(io_uring_driver, says_why_there_is_no_ring) {
         auto const made = io_uring_driver::make();
         return made ? 0 : made.error().value();
     };
+    ASSERT_EQ(make(), 0); // the sanitizers need descriptors to look at a type for the first time
     EXPECT_EQ(status_of_a_poor_process(RLIMIT_NOFILE, 0, make), EMFILE);
     auto const bad = io_uring_driver::make({.submissions = 1U << 30, .completions = 1U << 30});
     ASSERT_FALSE(bad);

@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -148,6 +151,62 @@ TEST_P(socket_cases, a_watch_tells_of_a_peer_that_goes_and_takes_nothing) { // E
             EXPECT_EQ(loop.receive_all(left, 0), 5U);
         }
     }
+}
+
+/// Two ends of a connection that no driver has seen yet.
+auto plain_pair() -> std::pair<int, int> {
+    auto const listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at = {};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof at;
+    EXPECT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
+    EXPECT_EQ(::listen(listener, 1), 0);
+    EXPECT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&at), &length), 0);
+    auto const one = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(::connect(one, reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
+    auto const other = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    ::close(listener);
+    return {one, other};
+}
+
+TEST_P(socket_cases, whoever_waits_hears_of_a_connection_that_timed_out) {
+    auto const [ours, silent] = plain_pair();
+    int const patience_ms = 300;
+    ASSERT_EQ(::setsockopt(ours, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof patience_ms), 0);
+    std::vector<char> const much(1 << 20, 'x');
+    while (::send(ours, much.data(), much.size(), MSG_DONTWAIT) > 0) { // until the peer's window is closed
+    }
+    auto const stream = loop.io().attach(native_handle(ours)).value();
+    auto& breaks = loop.make(op_code::watch, stream);
+    breaks.options = op_option::broken;
+    auto& watch = loop.make(op_code::watch, stream);
+    auto& receive = loop.make_receive(stream, 1); // takes the error, after the watches
+    for (auto* const each : {&breaks, &watch, &receive}) loop.submit(*each);
+    ASSERT_TRUE(loop.run_until([&] { return breaks.ended() && watch.ended() && receive.ended(); }));
+    for (auto* const each : {&breaks, &watch, &receive})
+        EXPECT_EQ(to_error(each->result()), std::errc::timed_out) << each->serial;
+    ::close(silent);
+}
+
+TEST_P(socket_cases, bytes_behind_urgent_data_are_received) {
+    auto const [ours, peer] = plain_pair();
+    auto const stream = loop.io().attach(native_handle(ours)).value();
+    loop.run_for(law_loop::a_while);
+    ASSERT_EQ(::send(peer, "abc", 3, 0), 3);
+    ASSERT_EQ(::send(peer, "!", 1, MSG_OOB), 1);
+    ASSERT_EQ(::send(peer, "def", 3, 0), 3);
+    std::string got;
+    while (got.size() < 6) {
+        auto& receive = loop.make_receive(stream, 100); // ends early at the urgent byte
+        loop.start(receive);
+        ASSERT_TRUE(loop.run_until_ended(receive)) << "after '" << got << "'";
+        ASSERT_GT(receive.result(), 0);
+        got.append(reinterpret_cast<char const*>(receive.bytes.data()),
+                   static_cast<std::size_t>(receive.result()));
+    }
+    EXPECT_EQ(got, "abcdef");
+    ::close(peer);
 }
 
 INSTANTIATE_TEST_SUITE_P(each, socket_cases,

@@ -37,6 +37,22 @@ class ends : public ::testing::TestWithParam<driver_name> {
     }
 };
 
+// ---- What sync_wait leaves behind
+
+TEST_P(ends, a_stream_dropped_at_the_very_end_is_closed_when_sync_wait_returns) {
+    auto const before = open_descriptors();
+    ps::runtime rt(ps::testing::make_driver(GetParam()));
+    auto const made = open_descriptors();
+    auto const drop = []() -> result {
+        auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(0)));
+        auto const at = co_await ps::or_return(listener.local_endpoint());
+        auto const stream = co_await ps::or_return(ps::tcp_stream::connect(at));
+        co_return {};
+    };
+    ASSERT_TRUE(ps::sync_wait(rt, drop()).has_value());
+    EXPECT_EQ(open_descriptors(), made) << before;
+}
+
 // ---- Closing while something waits
 
 result close_soon(ps::tcp_stream& which, bool& is_closed) {

@@ -26,8 +26,8 @@ struct runtime_options {
     /// throw.
     std::function<void(std::string_view)> on_log;
     /// The pool of received bytes: this many buffers of this many bytes, made by the first pooled receive.
-    /// Its memory is touched as far as that many receives have data at the same time. None: every such
-    /// receive takes a buffer from the heap.
+    /// Its memory is touched as far as that many receives have data at the same time. At most
+    /// 32,768. None: every such receive takes a buffer from the heap.
     std::uint32_t pool_buffers = 1024;
     std::uint32_t pool_buffer_bytes = 4096;
     /// The root environment's task-local pointer.

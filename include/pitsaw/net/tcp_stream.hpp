@@ -39,7 +39,8 @@ class [[nodiscard]] close_operation : public plain_operation {
 ///
 /// ```cpp
 /// auto peer = co_await ps::or_return(ps::tcp_stream::connect(ps::endpoint::loopback(8080)));
-/// co_await ps::or_return(peer.send_all(std::as_bytes(std::span("hello"))));
+/// std::string_view const question = "hello";
+/// co_await ps::or_return(peer.send_all(std::as_bytes(std::span(question))));
 /// auto answer = co_await ps::or_return(peer.receive());        // a lease; empty: the peer has finished
 /// ```
 /// Lifetime: move-only, and moved only while nothing is in flight; its destructor gives the descriptor to the
@@ -70,6 +71,7 @@ class tcp_stream {
     [[nodiscard]] auto receive(std::span<std::byte> into) noexcept { return receive_operation(own_, into); }
     /// The same into a container of bytes, which is owned meanwhile and comes back cut to what was received.
     template <class Buffer> [[nodiscard]] task<io_result<Buffer>> receive_into(Buffer buffer) {
+        static_assert(sizeof(typename Buffer::value_type) == 1, "receive_into takes a container of bytes");
         return receive_owned(own_, std::move(buffer));
     }
 
@@ -105,6 +107,11 @@ class tcp_stream {
 
   private:
     friend close_operation;
+    friend class tcp_listener;
+
+    /// The options of a new stream, which has the system's defaults: a call for each that differs.
+    [[nodiscard]] io_result<void> set_up(tcp_stream_options how) noexcept;
+    [[nodiscard]] io_result<void> set_buffer_bytes(tcp_stream_options const& how) noexcept;
 
     template <class Buffer> static task<io_result<Buffer>> receive_owned(descriptor from, Buffer buffer) {
         auto const got = co_await receive_operation(from, std::as_writable_bytes(std::span(buffer)));

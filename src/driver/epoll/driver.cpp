@@ -43,6 +43,7 @@ auto to_readiness(std::uint32_t events) noexcept -> readiness {
     if ((events & EPOLLOUT) != 0) edges = edges | readiness::outward;
     if ((events & EPOLLRDHUP) != 0) edges = edges | readiness::inward | readiness::hang_up;
     if ((events & (EPOLLERR | EPOLLHUP)) != 0) edges = readiness::all;
+    if ((events & EPOLLPRI) != 0) edges = edges | readiness::urgent;
     return edges;
 }
 
@@ -63,7 +64,7 @@ auto epoll_driver::make() noexcept -> io_result<std::unique_ptr<epoll_driver>> {
 }
 
 auto epoll_driver::add(int fd, descriptor tag) noexcept -> std::int32_t {
-    return register_edges(epoll_.get(), fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP, to_tag(tag));
+    return register_edges(epoll_.get(), fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI, to_tag(tag));
 }
 
 /// epoll(7), question 6: where a child of a fork holds the object open as well, its registration outlives the

@@ -149,7 +149,8 @@ auto io_uring_driver::control(descriptor target, socket_command& command) noexce
 auto io_uring_driver::lend(std::span<std::byte> memory, std::uint32_t buffer_bytes) noexcept
     -> io_result<std::uint16_t> {
     auto const count = buffer_bytes == 0 ? 0 : memory.size() / buffer_bytes;
-    if (count == 0 || count > pool_buffers_max || pools_.size() > UINT16_MAX)
+    if (count == 0 || count > pool_buffers_max || pools_.size() > UINT16_MAX ||
+        buffer_bytes > std::numeric_limits<std::int32_t>::max())
         return std::unexpected(to_error(-EINVAL));
     auto const number = static_cast<std::uint16_t>(pools_.size());
     try {
@@ -208,8 +209,13 @@ auto io_uring_driver::poll(std::span<event> out, time_point until) noexcept -> s
 }
 
 void io_uring_driver::go_home() noexcept {
-    if (is_home_) return;
-    is_home_ = true;
+    auto const here = std::this_thread::get_id();
+    if (home_ != std::thread::id()) {
+        check(home_ == here,
+              "driver law 11 (home): only wake() may be called by another thread than the worker's");
+        return;
+    }
+    home_ = here;
     if (auto const result = ring_.enable(); result < 0) ring_failed("io_uring_register", result);
     if (powers_.registered_ring_fd) ring_.register_own_descriptor();
 }
@@ -219,8 +225,10 @@ auto io_uring_driver::turn(std::span<event> out, time_point until, bool until_em
     for (;;) {
         flush_backlog();
         auto count = take_ended(out);
-        auto const is_idle = count == 0 && backlog_first_ == nullptr && closing_first_ == nobody &&
-                             ring_.completion() == nullptr && !(until_empty && in_flight_ == 0);
+        auto const can_be_woken = wake_fd_ < 0 || wake_is_armed_;
+        auto const is_idle = can_be_woken && count == 0 && backlog_first_ == nullptr &&
+                             closing_first_ == nobody && ring_.completion() == nullptr &&
+                             !(until_empty && in_flight_ == 0);
         auto const at = is_idle && until != never ? now() : time_point::min();
         auto const waits = is_idle && at < until && fall_asleep();
         if (waits || ring_.unsubmitted() != 0 || ring_.has_deferred())

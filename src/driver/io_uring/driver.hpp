@@ -8,6 +8,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace pitsaw::inline v0 {
@@ -58,6 +59,7 @@ class io_uring_driver final : public driver {
     enum : std::uint8_t {                                   // bits: completions that the kernel owes
         owes_result = 1,
         owes_cancel = 2,
+        owes_event = 4, // we do: the close's final event
     };
     enum : std::uint8_t { // bits
         cancel_asked = 1, // by the owner or a close: it is not tried again
@@ -178,7 +180,7 @@ class io_uring_driver final : public driver {
     std::size_t in_flight_ = 0;
     int wake_fd_ = -1; // without message_wake
     bool wake_is_armed_ = false;
-    bool is_home_ = false;
+    std::thread::id home_;                              // none before the first poll
     std::byte looked_at_{};                             // where every look puts its byte; nobody reads it
     std::atomic<wake_state> wake_{wake_state::running}; // any thread
 };

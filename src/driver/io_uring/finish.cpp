@@ -1,5 +1,7 @@
 #include "driver/io_uring/driver.hpp"
 
+#include "os/posix/socket.hpp"
+
 #include <pitsaw/base/check.hpp>
 
 #include <algorithm>
@@ -56,6 +58,8 @@ auto io_uring_driver::reap(std::span<event> out) noexcept -> std::size_t {
                       (mine.debts & owes_cancel) != 0,
                   nobody_waits);
             mine.debts &= static_cast<std::uint8_t>(~owes_cancel);
+            // Not found, between two of the kernel's lists or done with its completion to come: asked once more.
+            if (done.res == -ENOENT) tell_kernel_to_end(op);
             if (mine.debts == 0 && finish(op, mine.result, out[count])) ++count;
             break;
         }
@@ -114,6 +118,7 @@ auto io_uring_driver::settle(operation& op, std::int32_t result, event& out) noe
         drop_buffer(op);
         return again(op, step_of(op) == step::takes ? step::looks : step_of(op), out);
     }
+    if (op.code == op_code::accept && posix::is_of_the_accepted(result)) return again(op, step::whole, out);
     if (op.code == op_code::watch) {
         if ((of(op).wishes & is_settled) != 0) return finish(op, of(op).result, out);
         result = watch_result(op, result);
@@ -123,7 +128,7 @@ auto io_uring_driver::settle(operation& op, std::int32_t result, event& out) noe
     if (op.code == op_code::send || op.code == op_code::receive) {
         auto& on = slots_[op.target.index];
         auto const is_over = op.code == op_code::send ? result == -EPIPE : result == 0;
-        if (result == -ECONNRESET && on.broken == 0) {
+        if (posix::is_broken(result) && on.broken == 0) {
             on.broken = result;
             for (auto* each = on.lines[no_direction].first(); each != nullptr; each = each->next)
                 if (has(each->options, op_option::broken)) end_watch(*each, result);
@@ -207,7 +212,8 @@ void io_uring_driver::close_when_alone(slot& on) noexcept {
     for (auto const& line : on.lines)
         if (!line.empty()) return;
     if (on.closing_op != nullptr) {
-        auto& op = *std::exchange(on.closing_op, nullptr);
+        auto& op = *on.closing_op;
+        on.close_debts = owes_event;
         of(op).result = on.close_result;
         set(op, stage::ended);
         ended_.push_back(op); // the number is free once the event has left
@@ -232,7 +238,7 @@ auto io_uring_driver::deliver(operation& op) noexcept -> event {
     event const made{&op, mine.result, brings ? event_flag::pooled : event_flag::none,
                      brings ? mine.buffer : std::uint16_t{0}};
     if (op.code == op_code::close)
-        if (auto* const on = find(op.target); on != nullptr && on->is_closed) free_slot(*on);
+        if (auto* const on = find(op.target); on != nullptr && on->closing_op == &op) free_slot(*on);
     --in_flight_;
     op.next = nullptr;
     op.state = 0;
@@ -244,11 +250,10 @@ auto io_uring_driver::watch_result(operation const& op, std::int32_t mask) noexc
     if (mask < 0) return mask;
     auto& on = slots_[op.target.index];
     if ((mask & POLLNVAL) != 0) return -EBADF;
+    if (on.is_closing) return -ECANCELED; // its number may be another's already
     if ((mask & POLLERR) != 0 && on.broken == 0) {
-        int error = 0;
-        socklen_t bytes = sizeof error;
-        (void)getsockopt(on.fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
-        on.broken = error != 0 ? -error : -ECONNRESET; // a receive may have taken it a moment ago
+        auto const error = posix::take_error(on.fd);
+        on.broken = error != 0 ? error : -ECONNRESET; // a receive may have taken it a moment ago
     }
     // Of a connection whose both directions have ended poll(2) tells POLLRDHUP as well (tcp_poll, Linux
     // 6.18).

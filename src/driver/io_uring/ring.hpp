@@ -50,7 +50,6 @@ class io_uring {
     void pop_completion() noexcept;
 
     [[nodiscard]] auto descriptor_number() const noexcept -> int { return fd_; }
-    [[nodiscard]] auto features() const noexcept -> std::uint32_t { return parameters_.features; }
     [[nodiscard]] auto enters() const noexcept -> std::uint64_t { return enters_; }
 
   private:

@@ -126,7 +126,9 @@ void io_uring_driver::prepare(operation& op) noexcept {
         if (is_pooled && op.pool >= pools_.size()) return end_later(op, -EINVAL);
     }
     // It would wait for ever: poll(2) finds nothing wrong with a listener.
-    if (op.code == op_code::watch && posix::is_listener(on->fd)) return end_later(op, -ENOTCONN);
+    if (op.code == op_code::watch)
+        if (auto const result = posix::look_whether_watchable(on->fd); result < 0)
+            return end_later(op, result);
     std::int32_t address_bytes = 0;
     if (op.code == op_code::connect && (address_bytes = write_address(op)) < 0)
         return end_later(op, address_bytes);
@@ -233,7 +235,6 @@ void io_uring_driver::ask_to_end(operation& op, bool tell_kernel) noexcept {
     tell_kernel_to_end(op);
 }
 
-/// Once for each operation.
 void io_uring_driver::tell_kernel_to_end(operation& op) noexcept {
     auto& mine = of(op);
     if ((mine.debts & owes_result) == 0) return; // its result is there

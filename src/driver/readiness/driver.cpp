@@ -57,7 +57,7 @@ auto readiness_driver::attach(native_handle handle) noexcept -> io_result<descri
         return failed(-ENOMEM);
     }
     auto& slot = table_[made.index];
-    slot.is_stream = posix::is_stream(fd.get());
+    slot.short_means_empty = posix::is_tcp(fd.get());
     if (auto const result = add(fd.get(), made); result < 0) {
         check(result != -EEXIST, "a handle is attached once");
         table_.remove(slot);
@@ -155,6 +155,7 @@ void readiness_driver::note(descriptor tag, readiness edges) noexcept {
     if (slot == nullptr) return;
     slot->ready = slot->ready | edges;
     if (has(edges, readiness::hang_up)) slot->has_hung_up = true;
+    if (has(edges, readiness::urgent)) slot->short_means_empty = false;
     make_pending(*slot);
 }
 

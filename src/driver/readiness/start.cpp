@@ -25,22 +25,6 @@ template <class Call> auto uninterrupted(Call call) noexcept -> std::int32_t {
         if (auto const result = call(); result != -EINTR) return result;
 }
 
-/// Errors that tell that a connection is broken, and that the call which returned them has taken from the
-/// kernel.
-auto is_broken(std::int32_t result) noexcept -> bool {
-    switch (-result) {
-    case ECONNRESET:
-    case ECONNABORTED:
-    case ETIMEDOUT:
-    case EHOSTUNREACH:
-    case ENETUNREACH:
-    case ENETDOWN:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /// What became of a receive of `wanted` bytes: keeps readiness and the error of a broken connection.
 auto settle_receive(readiness_slot& slot, std::int32_t result, std::size_t wanted) noexcept -> std::int32_t {
     if (result == posix::would_block) {
@@ -48,9 +32,9 @@ auto settle_receive(readiness_slot& slot, std::int32_t result, std::size_t wante
     } else if (result > 0) {
         // epoll(7): from a stream, fewer bytes than asked for were all there are, and the next edge is to
         // come. Not so once the peer has finished: that edge has been.
-        if (slot.is_stream && static_cast<std::size_t>(result) < wanted && !slot.has_hung_up)
+        if (slot.short_means_empty && static_cast<std::size_t>(result) < wanted && !slot.has_hung_up)
             slot.ready = slot.ready - readiness::inward;
-    } else if (is_broken(result)) {
+    } else if (posix::is_broken(result)) {
         slot.error = result;
     } else if ((result == 0 && slot.error != -EPIPE) || result == -ENOTCONN) {
         if (slot.error != 0) return slot.error; // another call has taken it from the kernel
@@ -212,7 +196,7 @@ auto readiness_driver::send(operation const& op, readiness_slot& slot) noexcept 
     });
     if (result == posix::would_block)
         slot.ready = slot.ready - readiness::outward;
-    else if (is_broken(result))
+    else if (posix::is_broken(result))
         slot.error = result;
     else if ((result == -EPIPE || result == -ENOTCONN) && slot.error != 0)
         return slot.error; // another call has taken it from the kernel
@@ -224,26 +208,11 @@ auto readiness_driver::accept(readiness_slot& slot) noexcept -> std::int32_t {
     if (slot.is_listener && !has(slot.ready, readiness::inward)) return posix::would_block;
     for (int i = 0; i < retries_max; ++i) {
         auto const result = posix::accept(slot.fd);
-        switch (-result) {
-        case EINTR:
-        // accept(2): Linux passes on errors that the new connection has met already; they are none of the
-        // listener's.
-        case ECONNABORTED:
-        case ENETDOWN:
-        case EPROTO:
-        case ENOPROTOOPT:
-        case EHOSTDOWN:
-        case ENONET:
-        case EHOSTUNREACH:
-        case ENETUNREACH:
-            continue;
-        case EAGAIN:
-            slot.is_listener = true;
-            slot.ready = slot.ready - readiness::inward;
-            return posix::would_block;
-        default:
-            return result; // EMFILE and ENFILE too: whoever accepts decides when to go on
-        }
+        if (result == -EINTR || posix::is_of_the_accepted(result)) continue;
+        if (result != posix::would_block) return result; // EMFILE too: whoever accepts decides when to go on
+        slot.is_listener = true;
+        slot.ready = slot.ready - readiness::inward;
+        return posix::would_block;
     }
     make_pending(slot); // still ready
     return posix::would_block;
@@ -275,7 +244,7 @@ auto readiness_driver::connect(operation const& op, readiness_slot& slot) noexce
     }
     if (!has(slot.ready, readiness::outward)) return posix::would_block;
     auto result = slot.error != 0 ? slot.error : posix::take_error(slot.fd);
-    if (result == 0 && !posix::has_peer(slot.fd)) { // an edge of before: it goes on
+    if (result == 0 && posix::look_for_peer(slot.fd) < 0) { // an edge of before: it goes on
         slot.ready = slot.ready - readiness::outward;
         return posix::would_block;
     }
@@ -294,8 +263,9 @@ auto readiness_driver::watch(operation const& op, readiness_slot& slot, bool is_
     if (now.error) slot.error = posix::take_error(slot.fd);
     if (slot.error != 0) return slot.error;
     if (now.peer_finished) return has(op.options, op_option::broken) ? posix::would_block : 0;
-    if (now.both_finished || (is_new && !posix::has_peer(slot.fd))) return -ENOTCONN;
-    return posix::would_block;
+    if (is_new)
+        if (auto const peer = posix::look_for_peer(slot.fd); peer < 0) return peer;
+    return now.both_finished ? -ENOTCONN : posix::would_block;
 }
 
 } // namespace pitsaw::inline v0

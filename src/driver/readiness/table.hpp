@@ -16,6 +16,7 @@ enum class readiness : std::uint8_t {
     outward = 2, // a send may succeed, a connect may have ended
     hang_up = 4, // the peer has finished, or the connection is broken
     all = 7,
+    urgent = 8, // urgent data is or was there, at which a receive ends early
 };
 [[nodiscard]] constexpr readiness operator|(readiness a, readiness b) noexcept {
     return static_cast<readiness>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
@@ -36,7 +37,7 @@ struct readiness_slot {
     int fd = -1;
     std::uint32_t generation = 1;
     bool is_open = false;
-    bool is_stream = false;           // SO_TYPE
+    bool short_means_empty = false;   // a receive that brought less than it could: TCP, no urgent data
     bool is_listener = false;         // an accept was answered as a listener answers
     bool is_connected = false;        // by a connect of ours
     bool is_connecting = false;       // the connect at work has begun

@@ -93,10 +93,40 @@ auto make_non_blocking(int fd) noexcept -> std::int32_t {
     return (flags & O_NONBLOCK) != 0 ? 0 : checked(::fcntl(fd, F_SETFL, flags | O_NONBLOCK));
 }
 
-auto is_stream(int fd) noexcept -> bool {
-    int type = 0;
-    socklen_t length = sizeof type;
-    return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
+auto is_tcp(int fd) noexcept -> bool {
+    int protocol = 0;
+    socklen_t length = sizeof protocol;
+    return ::getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) == 0 && protocol == IPPROTO_TCP;
+}
+
+auto is_broken(std::int32_t result) noexcept -> bool {
+    switch (-result) {
+    case ECONNRESET:
+    case ECONNABORTED:
+    case ETIMEDOUT:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+    case ENETDOWN:
+        return true;
+    default:
+        return false;
+    }
+}
+
+auto is_of_the_accepted(std::int32_t result) noexcept -> bool {
+    switch (-result) {
+    case ECONNABORTED:
+    case ENETDOWN:
+    case EPROTO:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case ENONET:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+        return true;
+    default:
+        return false;
+    }
 }
 
 auto receive(int fd, std::span<std::byte> into) noexcept -> std::int32_t {
@@ -139,15 +169,17 @@ auto take_error(int fd) noexcept -> std::int32_t {
     return -error;
 }
 
-auto is_listener(int fd) noexcept -> bool {
+auto look_whether_watchable(int fd) noexcept -> std::int32_t {
     int listens = 0;
     socklen_t length = sizeof listens;
-    return ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0;
+    if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) < 0) return -errno;
+    return listens != 0 ? -ENOTCONN : 0;
 }
 
-auto has_peer(int fd) noexcept -> bool {
+auto look_for_peer(int fd) noexcept -> std::int32_t {
     posix_address peer;
-    return ::getpeername(fd, peer.get(), &peer.length) == 0 || errno != ENOTCONN; // ENOBUFS: it could not say
+    if (::getpeername(fd, peer.get(), &peer.length) == 0) return 0;
+    return errno == ENOTCONN || errno == ENOTSOCK ? -errno : 0; // ENOBUFS: it could not say
 }
 
 auto look_for_hang_up(int fd) noexcept -> hang_up {

@@ -19,8 +19,14 @@ enum class wait_mode : std::uint8_t { blocking, non_blocking };
 [[nodiscard]] auto open_stream(address_family family, wait_mode mode) noexcept -> std::int32_t;
 [[nodiscard]] auto control(int fd, socket_command& command) noexcept -> std::int32_t;
 [[nodiscard]] auto make_non_blocking(int fd) noexcept -> std::int32_t;
-/// Whether bytes have no borders in it, so that a short transfer means that there is no more: SO_TYPE.
-[[nodiscard]] auto is_stream(int fd) noexcept -> bool;
+/// Whether it is TCP: a receive that brings less than there was room for means that there is no more, unless
+/// the peer sends urgent data (a local socket also stops where descriptors are passed).
+[[nodiscard]] auto is_tcp(int fd) noexcept -> bool;
+/// Whether a result tells that the connection is broken. The kernel tells it once, to whoever asks first.
+[[nodiscard]] auto is_broken(std::int32_t result) noexcept -> bool;
+/// Whether an accept's error is one that the new connection has met already, which Linux passes on and which is
+/// none of the listener's: accept(2).
+[[nodiscard]] auto is_of_the_accepted(std::int32_t result) noexcept -> bool;
 
 [[nodiscard]] auto receive(int fd, std::span<std::byte> into) noexcept -> std::int32_t;
 /// As a receive of one byte that leaves it where it is.
@@ -35,8 +41,10 @@ enum class wait_mode : std::uint8_t { blocking, non_blocking };
 
 /// The pending error of a socket, negative, which the call clears: SO_ERROR. 0: none.
 [[nodiscard]] auto take_error(int fd) noexcept -> std::int32_t;
-[[nodiscard]] auto is_listener(int fd) noexcept -> bool;
-[[nodiscard]] auto has_peer(int fd) noexcept -> bool;
+/// 0, or why nobody can be watched on it: not a socket, a listener.
+[[nodiscard]] auto look_whether_watchable(int fd) noexcept -> std::int32_t;
+/// 0, or why it has none: not a socket, not connected.
+[[nodiscard]] auto look_for_peer(int fd) noexcept -> std::int32_t;
 
 /// What is true of a connection now, whatever was read before.
 struct hang_up {

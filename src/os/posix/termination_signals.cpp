@@ -39,12 +39,20 @@ void give_default_action(int const signal) noexcept {
     ::sigaction(signal, &action, nullptr);
 }
 
+void arrived(int) noexcept;
+
+/// Whether nobody has put another handler in place of ours.
+[[nodiscard]] bool is_still_ours(int const signal) noexcept {
+    struct sigaction now = {};
+    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == arrived;
+}
+
 // Calls nothing but what signal-safety(7) lists; `state` has been called before the handler was installed.
 void arrived(int) noexcept {
     auto const saved = errno;
     auto& shared = state();
     for (std::size_t i = 0; i < watched.size(); ++i)
-        if (shared.is_taken[i].exchange(false)) give_default_action(watched[i]);
+        if (shared.is_taken[i].exchange(false) && is_still_ours(watched[i])) give_default_action(watched[i]);
     shared.has_arrived.store(true);
     ::sem_post(&shared.changed);
     errno = saved;
@@ -65,12 +73,6 @@ void arrived(int) noexcept {
     return false;
 }
 
-/// Whether nobody has put another handler in place of ours.
-[[nodiscard]] bool is_still_ours(int const signal) noexcept {
-    struct sigaction now = {};
-    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == arrived;
-}
-
 } // namespace
 
 termination_signals::termination_signals() noexcept : is_first_(!state().is_watched.exchange(true)) {
@@ -78,7 +80,8 @@ termination_signals::termination_signals() noexcept : is_first_(!state().is_watc
     auto& shared = state();
     shared.has_arrived.store(false);
     shared.is_over.store(false);
-    for (std::size_t i = 0; i < watched.size(); ++i) (void)take(watched[i], shared.is_taken[i]);
+    for (std::size_t i = 0; i < watched.size(); ++i)
+        if (take(watched[i], shared.is_taken[i])) is_watching_ = true;
 }
 
 termination_signals::~termination_signals() {

@@ -22,7 +22,7 @@ class termination_signals {
     ~termination_signals();
 
     /// Whether there is something to wait for.
-    [[nodiscard]] bool is_watching() const noexcept { return is_first_; }
+    [[nodiscard]] bool is_watching() const noexcept { return is_watching_; }
 
     /// Blocks until a signal has come, true, or until `end`.
     [[nodiscard]] bool wait() noexcept;
@@ -30,6 +30,7 @@ class termination_signals {
 
   private:
     bool is_first_; // the process's only one
+    bool is_watching_ = false;
 };
 
 /// Blocks every signal on this thread, and so on those that it starts meanwhile.

@@ -186,6 +186,20 @@ TEST(stop_on_signals, a_signal_after_run_has_its_default_action) {
     EXPECT_EQ(child.end(), "signal " + std::to_string(SIGTERM));
 }
 
+TEST(stop_on_signals, a_handler_that_the_program_puts_in_its_place_stays) {
+    child_process child([](int) {
+        ::setenv("PITSAW_DRIVER", "epoll", 1);
+        ps::runtime rt;
+        ps::stop_on_signals const signals(rt);
+        auto const mine = [](int) {};
+        ::signal(SIGTERM, mine);
+        ::raise(SIGINT);
+        auto const still = ::signal(SIGTERM, SIG_DFL);
+        return still == static_cast<void (*)(int)>(mine) ? 0 : 3;
+    });
+    EXPECT_EQ(child.end(), "exit 0");
+}
+
 ps::task<> raises(int signal) {
     ::raise(signal);
     co_await ps::sleep(1h);
