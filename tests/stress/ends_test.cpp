@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -51,6 +52,30 @@ TEST_P(ends, a_stream_dropped_at_the_very_end_is_closed_when_sync_wait_returns) 
     };
     ASSERT_TRUE(ps::sync_wait(rt, drop()).has_value());
     EXPECT_EQ(open_descriptors(), made) << before;
+}
+
+TEST_P(ends, options_of_a_stream_can_be_switched_off) {
+    auto const no_delay_of_the_last = [] {
+        auto value = -1;
+        for (int fd = 0; fd < 1024; ++fd) {
+            int found = 0;
+            socklen_t length = sizeof found;
+            if (::getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &found, &length) == 0) value = found;
+        }
+        return value;
+    };
+    auto const work = [&]() -> result {
+        auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(0)));
+        auto const at = co_await ps::or_return(listener.local_endpoint());
+        auto stream = co_await ps::or_return(ps::tcp_stream::connect(at));
+        EXPECT_EQ(no_delay_of_the_last(), 1);
+        ps::tcp_stream_options off;
+        off.no_delay = false;
+        co_await ps::or_return(stream.set_options(off));
+        EXPECT_EQ(no_delay_of_the_last(), 0);
+        co_return {};
+    };
+    run(work());
 }
 
 // ---- Closing while something waits
@@ -252,6 +277,9 @@ class few_descriptors {
         EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
         rlimit few = before_;
         few.rlim_cur = 256;
+        // The sanitizers need a descriptor to look at a type for the first time.
+        auto const shortage = std::make_error_code(std::errc::too_many_files_open);
+        EXPECT_TRUE(shortage == std::errc::too_many_files_open);
         EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
     }
     few_descriptors(few_descriptors&&) = delete;

@@ -15,8 +15,8 @@ namespace pitsaw::inline v0 {
 /// auto at = ps::endpoint::parse("[::1]:80");
 /// auto here = ps::endpoint::loopback(8080);
 /// ```
-/// Lifetime, threads: a value. Errors: `invalid_argument` for other text; a port is a number up to 65535, and an
-/// IPv6 address stands in brackets. Stopping: none. Sizes: 24 bytes.
+/// Lifetime, threads: a value. Errors: `invalid_argument` for other text; a port is a number up to 65535, and
+/// an IPv6 address stands in brackets. Stopping: none. Sizes: 24 bytes.
 class endpoint {
   public:
     endpoint() = default; ///< nowhere

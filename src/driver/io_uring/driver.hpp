@@ -135,6 +135,7 @@ class io_uring_driver final : public driver {
     // start.cpp
     [[nodiscard]] auto line_of(operation const& op) noexcept -> operation_line&;
     void begin(operation& op, step what) noexcept;
+    [[nodiscard]] auto end_without_entry(operation& op) noexcept -> bool;
     void prepare(operation& op) noexcept;
     void prepare_receive(operation& op, io_uring_sqe& entry) noexcept;
     [[nodiscard]] static auto write_address(operation& op) noexcept -> std::int32_t;

@@ -58,7 +58,8 @@ auto io_uring_driver::reap(std::span<event> out) noexcept -> std::size_t {
                       (mine.debts & owes_cancel) != 0,
                   nobody_waits);
             mine.debts &= static_cast<std::uint8_t>(~owes_cancel);
-            // Not found, between two of the kernel's lists or done with its completion to come: asked once more.
+            // Not found, between two of the kernel's lists or done with its completion to come: asked once
+            // more.
             if (done.res == -ENOENT) tell_kernel_to_end(op);
             if (mine.debts == 0 && finish(op, mine.result, out[count])) ++count;
             break;

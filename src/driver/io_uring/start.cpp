@@ -114,24 +114,39 @@ void io_uring_driver::flush_backlog() noexcept {
     }
 }
 
-void io_uring_driver::prepare(operation& op) noexcept {
-    auto* const on = op.code == op_code::nop ? nullptr : &slots_[op.target.index];
-    // What needs no entry. io_uring hands every shutdown to a thread of its own (io_shutdown_prep sets
-    // FORCE_ASYNC, Linux 6.18); the call never waits. A receive of no bytes would wait for some
-    // (tcp_recvmsg).
-    if (op.code == op_code::shutdown) return end_later(op, posix::shutdown_sending(on->fd));
-    if (op.code == op_code::receive) {
-        auto const is_pooled = has(op.options, op_option::pooled);
-        if (!is_pooled && op.length == 0) return end_later(op, 0);
-        if (is_pooled && op.pool >= pools_.size()) return end_later(op, -EINVAL);
+/// What needs no entry, or gets none. True: it has ended.
+auto io_uring_driver::end_without_entry(operation& op) noexcept -> bool {
+    auto result = 1;
+    auto const is_pooled = has(op.options, op_option::pooled);
+    switch (op.code) {
+    case op_code::
+        shutdown: // io_uring hands every one to a thread of its own (io_shutdown_prep sets FORCE_ASYNC,
+        result = posix::shutdown_sending(slots_[op.target.index].fd); // Linux 6.18); the call never waits
+        break;
+    case op_code::receive:
+        if (is_pooled && op.pool >= pools_.size()) result = -EINVAL;
+        if (!is_pooled && op.length == 0) result = 0; // it would wait for some (tcp_recvmsg)
+        break;
+    case op_code::watch: // it would wait for ever: poll(2) finds nothing wrong with a listener
+        if (auto const why = posix::look_whether_watchable(slots_[op.target.index].fd); why < 0) result = why;
+        break;
+    case op_code::connect:
+        of(op).result = write_address(op);
+        if (of(op).result < 0) result = of(op).result;
+        break;
+    case op_code::nop:
+    case op_code::send:
+    case op_code::accept:
+    case op_code::close:
+        break;
     }
-    // It would wait for ever: poll(2) finds nothing wrong with a listener.
-    if (op.code == op_code::watch)
-        if (auto const result = posix::look_whether_watchable(on->fd); result < 0)
-            return end_later(op, result);
-    std::int32_t address_bytes = 0;
-    if (op.code == op_code::connect && (address_bytes = write_address(op)) < 0)
-        return end_later(op, address_bytes);
+    if (result <= 0) end_later(op, result);
+    return result <= 0;
+}
+
+void io_uring_driver::prepare(operation& op) noexcept {
+    if (end_without_entry(op)) return;
+    auto const* const on = op.code == op_code::nop ? nullptr : &slots_[op.target.index];
     auto& entry = *ring_.next_entry();
     entry.fd = on == nullptr ? -1 : on->fd;
     entry.user_data = user_data(op, of_operation);
@@ -176,7 +191,7 @@ void io_uring_driver::prepare(operation& op) noexcept {
     case op_code::connect:
         entry.opcode = IORING_OP_CONNECT;
         entry.addr = reinterpret_cast<std::uint64_t>(static_cast<wide_operation&>(op).native);
-        entry.addr2 = static_cast<std::uint64_t>(address_bytes);
+        entry.addr2 = static_cast<std::uint64_t>(of(op).result); // of write_address
         break;
     }
     set(op, stage::working, step_of(op));

@@ -24,8 +24,8 @@ enum class wait_mode : std::uint8_t { blocking, non_blocking };
 [[nodiscard]] auto is_tcp(int fd) noexcept -> bool;
 /// Whether a result tells that the connection is broken. The kernel tells it once, to whoever asks first.
 [[nodiscard]] auto is_broken(std::int32_t result) noexcept -> bool;
-/// Whether an accept's error is one that the new connection has met already, which Linux passes on and which is
-/// none of the listener's: accept(2).
+/// Whether an accept's error is one that the new connection has met already, which Linux passes on and which
+/// is none of the listener's: accept(2).
 [[nodiscard]] auto is_of_the_accepted(std::int32_t result) noexcept -> bool;
 
 [[nodiscard]] auto receive(int fd, std::span<std::byte> into) noexcept -> std::int32_t;
