@@ -258,7 +258,9 @@ result accept_without_descriptors(bool waits_before) {
         to.sin_family = AF_INET;
         to.sin_port = htons(port);
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        if (is_due) EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+        if (is_due) {
+            EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+        }
         co_return {};
     };
     auto const done = co_await ps::when_all(accept_one(listener), knock_later(later, at.port(), waits_before),

@@ -71,8 +71,12 @@ result seen_while_waiting(bool is_broken) {
     };
     auto const both =
         co_await ps::or_return(ps::when_all(wait_for_the_end(ends.server), ends_it(ends.client, is_broken)));
-    if (is_broken) EXPECT_EQ(std::get<0>(both), std::errc::connection_reset);
-    if (!is_broken) EXPECT_FALSE(std::get<0>(both));
+    if (is_broken) {
+        EXPECT_EQ(std::get<0>(both), std::errc::connection_reset);
+    }
+    if (!is_broken) {
+        EXPECT_FALSE(std::get<0>(both));
+    }
     co_return {};
 }
 
