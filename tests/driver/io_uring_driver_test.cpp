@@ -260,8 +260,9 @@ TEST(io_uring_driver, ten_thousand_cancelled_receives_write_nowhere_else) {
         loop.cancel(receive);
         ASSERT_TRUE(loop.run_until_ended(receive));
         std::ranges::fill(place.subspan(guard, room), std::byte{0xAA}); // ours again
-        if (i % 64 == 0)
+        if (i % 64 == 0) {
             ASSERT_TRUE(std::ranges::all_of(memory, [](auto byte) { return byte == std::byte{0xAA}; }));
+        }
     }
     EXPECT_TRUE(std::ranges::all_of(memory, [](auto byte) { return byte == std::byte{0xAA}; }));
 }
