@@ -84,8 +84,8 @@ auto rows_of_io_uring() -> std::vector<row> const& {
 
 } // namespace pitsaw::faults
 
-// operator new, which the linker leads through here as it does the calls of wrapped_calls.cpp: a definition of our
-// own would meet those of the sanitizers.
+// operator new, which the linker leads through here as it does the calls of wrapped_calls.cpp: a definition
+// of our own would meet those of the sanitizers.
 extern "C" {
 
 void* __real__Znwm(std::size_t bytes);
