@@ -261,8 +261,8 @@ struct real_driver {
 class real_drivers : public ::testing::TestWithParam<real_driver> {};
 
 /// In calls and context switches, not in time.
-TEST_P(real_drivers, cost_nothing_while_they_are_idle) { // IU11
-    posix_subject subject(GetParam().make(), {});
+void expect_idleness(std::unique_ptr<driver> made) {
+    posix_subject subject(std::move(made), {});
     law_loop loop(subject);
     auto const [left, right] = subject.connected_pair();
     loop.submit(loop.make_receive(left, 8));
@@ -272,10 +272,10 @@ TEST_P(real_drivers, cost_nothing_while_they_are_idle) { // IU11
     auto const enters = ring == nullptr ? 0 : ring->enters();
     rusage before = {};
     rusage after = {};
-    ASSERT_EQ(getrusage(RUSAGE_THREAD, &before), 0);
+    EXPECT_EQ(getrusage(RUSAGE_THREAD, &before), 0);
     loop.run_for(std::chrono::milliseconds(200));
-    ASSERT_EQ(getrusage(RUSAGE_THREAD, &after), 0);
-    EXPECT_LE(after.ru_nvcsw - before.ru_nvcsw, 12) << "it woke although nothing happened";
+    EXPECT_EQ(getrusage(RUSAGE_THREAD, &after), 0);
+    EXPECT_LE(after.ru_nvcsw - before.ru_nvcsw, 5) << "it woke although nothing happened";
     EXPECT_LE(ring == nullptr ? 0 : ring->enters() - enters, 2U);
     for (auto const& thread : std::filesystem::directory_iterator("/proc/self/task")) {
         std::string name;
@@ -283,6 +283,12 @@ TEST_P(real_drivers, cost_nothing_while_they_are_idle) { // IU11
         EXPECT_FALSE(name.starts_with("iou-sqp")) << "a thread of the kernel polls";
     }
     EXPECT_TRUE(loop.end_all());
+}
+
+/// On a thread of its own: one that has destroyed rings, as the tests before this one did, was seen to be
+/// woken inside a single enter.
+TEST_P(real_drivers, cost_nothing_while_they_are_idle) { // IU11
+    std::thread([] { expect_idleness(GetParam().make()); }).join();
 }
 
 TEST_P(real_drivers, a_send_of_more_than_fits_is_short_and_the_rest_goes_on) { // IU5
