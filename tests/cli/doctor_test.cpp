@@ -18,6 +18,7 @@
 #define PITSAW_HAS_FEATURE(x) __has_feature(x)
 #else
 #define PITSAW_HAS_FEATURE(x) 0
+#endif
 
 namespace pitsaw {
 namespace {

@@ -1,6 +1,7 @@
 #include "driver/epoll/driver.hpp"
 #include "driver/io_uring/driver.hpp"
 #include "driver/law_loop.hpp"
+#include "driver/poor_process.hpp"
 #include "driver/posix_subject.hpp"
 
 #include <gtest/gtest.h>
@@ -201,22 +202,6 @@ TEST(io_uring_cases, a_ring_tells_of_completions_that_the_kernel_holds_back) { /
     ::close(fd);
 }
 
-/// Runs `body` in a process of its own, without root's exemption from limits; returns its exit status.
-template <class Body> auto status_of_a_poor_process(rlim_t memlock, Body body) -> int {
-    auto const child = fork();
-    if (child == 0) {
-        rlimit const set{memlock, memlock};
-        setrlimit(RLIMIT_MEMLOCK, &set);
-        // Locked memory is counted by user, and other tests run beside this one.
-        auto const nobody = 60'000 + static_cast<unsigned>(getpid()) % 5'000;
-        if (getuid() == 0 && (setgid(nobody) != 0 || setuid(nobody) != 0)) _exit(100);
-        _exit(body());
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 200 + WTERMSIG(status);
-}
-
 TEST(io_uring_cases, rings_come_and_go_within_64_KiB_of_locked_memory) { // IU8
     auto const make_200 = [] {
         std::array<event, 4> out;
@@ -235,7 +220,7 @@ TEST(io_uring_cases, rings_come_and_go_within_64_KiB_of_locked_memory) { // IU8
         }
         return 0;
     };
-    EXPECT_EQ(status_of_a_poor_process(64 << 10, make_200), 0);
+    EXPECT_EQ(status_of_a_poor_process(RLIMIT_MEMLOCK, 64 << 10, make_200), 0);
 }
 
 TEST(io_uring_cases, a_worker_that_ends_before_its_operations_is_a_failed_check) { // IU10

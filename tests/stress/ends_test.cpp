@@ -21,22 +21,13 @@ namespace ps = pitsaw;
 using namespace std::chrono_literals;
 using ps::testing::bytes_of;
 using ps::testing::descriptors_left;
-using ps::testing::driver_name;
 using ps::testing::open_descriptors;
 
 namespace {
 
 using result = ps::task<ps::io_result<void>>;
 
-class ends : public ::testing::TestWithParam<driver_name> {
-  protected:
-    void run(result work) {
-        ps::runtime rt(ps::testing::make_driver(GetParam()));
-        auto const end = ps::sync_wait(rt, std::move(work));
-        ASSERT_TRUE(end.has_value());
-        EXPECT_TRUE(end.value().has_value()) << end.value().error().message();
-    }
-};
+using ends = ps::testing::on_a_driver;
 
 // ---- What sync_wait leaves behind
 
