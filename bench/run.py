@@ -8,13 +8,13 @@ import argparse
 import contextlib
 import importlib.util
 import json
-import operator
 import os
 import pathlib
 import platform
 import re
 import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -65,21 +65,10 @@ def summarise(measured):
     return results
 
 
-class Medians:
-    """What a folder's demands are made of. None is what was not measured."""
-
-    def __init__(self, results, measured):
-        self.medians = {(r["subject"], r["case"], r["metric"]): r["median"] for r in results}
-        self.values = {key[:3]: [value for _, value in rounds] for key, rounds in measured.items()}
-
-    def __call__(self, subject, case, metric):
-        return self.medians.get((subject, case, metric))
-
-    def ratio(self, subject, peer, case, metric):
-        """How many times the peer's value the subject's is, by the median over the rounds: what ran in the same round
-        ran at about the same time, so that a machine that changes its speed between rounds does not matter."""
-        own, others = (self.values.get((who, case, metric)) for who in (subject, peer))
-        return statistics.median(map(operator.truediv, own, others)) if own and others else None
+def medians(results):
+    """What a folder's demands are made of: (subject, case, metric) -> the median; None of what was not measured."""
+    known = {(r["subject"], r["case"], r["metric"]): r["median"] for r in results}
+    return lambda subject, case, metric: known.get((subject, case, metric))
 
 
 def reference_of(results, row):
@@ -94,7 +83,7 @@ def table(results):
     rows = [("case", "metric", "subject", "median", "min", "max", "unit", "rounds", "to pitsaw")]
     groups = list(dict.fromkeys((r["case"], r["metric"]) for r in results))
     for row in sorted(results, key=lambda r: groups.index((r["case"], r["metric"]))):
-        ours = reference_of(results, row)
+        ours = None if row["unit"] == "times" else reference_of(results, row)
         ratio = f"{row['median'] / ours:.2f}" if ours else "-"
         rows.append((row["case"], row["metric"], row["subject"], f"{row['median']:.4g}", f"{row['min']:.4g}",
                      f"{row['max']:.4g}", row["unit"], str(row["rounds"]), ratio))
@@ -191,6 +180,24 @@ class Tools:
     def figures(self, *command, core=None):
         """Runs a program that prints `METRIC UNIT VALUE` lines."""
         return parse_figures(self.output(*command, core=core))
+
+    def figures_by_turns(self, turn, *commands, core=None):
+        """The figures of programs that run at the same time, but of which only one at a time may go on."""
+        running = [subprocess.Popen(self.on_core(core, command), stdout=subprocess.PIPE, text=True)
+                   for command in commands]
+        try:
+            while all(each.poll() is None for each in running):
+                for chosen in running:
+                    for each in running:
+                        each.send_signal(signal.SIGCONT if each is chosen else signal.SIGSTOP)
+                    time.sleep(turn)
+        finally:
+            for each in running:
+                each.send_signal(signal.SIGCONT)
+        texts = [each.communicate()[0] for each in running]
+        if any(each.returncode for each in running):
+            raise Failed(f"one of these failed: {commands}")
+        return [parse_figures(text) for text in texts]
 
     def output(self, *command, core=None):
         """What a program prints."""
@@ -301,7 +308,7 @@ def run_folder(folder, rounds, case_filter):
         os.sched_setaffinity(0, everywhere)
     results = summarise(measured)
     absent.update(tools.lacking)
-    broken = [] if case_filter else list(manifest.broken_demands(Medians(results, measured)))
+    broken = [] if case_filter else list(manifest.broken_demands(medians(results)))
     first = {**machine(), "question": manifest.QUESTION, "rule": RULE, "absent": absent, "broken_demands": broken}
     (BENCH / "out").mkdir(exist_ok=True)
     (BENCH / "out" / f"{folder.name}.json").write_text(json.dumps([first, *results], indent=1) + "\n")

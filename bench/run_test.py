@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import sys
 import tempfile
 import time
 import types
@@ -66,15 +67,9 @@ class Summaries(unittest.TestCase):
         self.assertEqual(run.reference_of([self.RESULTS[1], ours], self.RESULTS[1]), 5.0)
 
     def test_what_was_not_measured_has_no_median(self):
-        median = run.Medians(self.RESULTS, self.MEASURED)
+        median = run.medians(self.RESULTS)
         self.assertEqual(median("pitsaw", "yield", "time"), 5.0)
         self.assertIsNone(median("pitsaw", "nested", "time"))
-        self.assertIsNone(median.ratio("pitsaw", "peer", "nested", "time"))
-
-    def test_a_ratio_compares_what_ran_in_the_same_round(self):
-        measured = {("pitsaw", "yield", "time", "ns/op"): [(QUIET, 3), (QUIET, 30), (QUIET, 60)],
-                    ("peer", "yield", "time", "ns/op"): [(QUIET, 2), (QUIET, 20), (QUIET, 20)]}
-        self.assertEqual(run.Medians([], measured).ratio("pitsaw", "peer", "yield", "time"), 1.5)
 
 
 class Figures(unittest.TestCase):
@@ -94,6 +89,27 @@ class Servers(unittest.TestCase):
         taken = server.cpu_seconds()
         self.assertLessEqual(before, taken)
         self.assertLessEqual(taken, time.process_time())
+
+
+class Turns(unittest.TestCase):
+    def setUp(self):
+        self.tools = run.Tools(run.BENCH / "micro")
+
+    def test_programs_that_run_by_turns_give_their_figures_in_order(self):
+        program = "for i in 1 2 3; do sleep 0.01; done; echo time s $0"
+        figures = self.tools.figures_by_turns(0.002, ["sh", "-c", program, 1], ["sh", "-c", program, 2])
+        self.assertEqual(figures, [[("time", "s", 1.0)], [("time", "s", 2.0)]])
+
+    def test_only_one_goes_on_at_a_time(self):
+        sees = "import time; at = [time.monotonic()]\nwhile at[-1] < at[0] + 0.5: at.append(time.monotonic())\n" \
+               "print('pause', 's', max(later - before for before, later in zip(at, at[1:])))"
+        figures = self.tools.figures_by_turns(0.1, [sys.executable, "-c", sees], [sys.executable, "-c", sees])
+        for (_, _, pause), in figures:
+            self.assertGreaterEqual(pause, 0.09)
+
+    def test_one_that_fails_fails_the_round(self):
+        with self.assertRaises(run.Failed):
+            self.tools.figures_by_turns(0.01, ["true"], ["false"])
 
 
 MANIFEST = '''

@@ -11,7 +11,7 @@
 #include <vector>
 
 namespace ps = pitsaw;
-using result = ps::task<ps::io_result<void>>;
+using io_task = ps::task<ps::io_result<void>>;
 
 struct member {
     explicit member(ps::tcp_stream of) : stream(std::move(of)) {}
@@ -22,7 +22,7 @@ struct member {
 };
 
 // One task sends what a member's outbox holds, and what is added meanwhile.
-result flush(std::shared_ptr<member> to) {
+io_task flush(std::shared_ptr<member> to) {
     while (!to->outbox.empty()) {
         std::string const lines = std::exchange(to->outbox, "");
         auto const sent = co_await to->stream.send_all(std::as_bytes(std::span(lines)));
@@ -50,7 +50,7 @@ struct room {
     }
 };
 
-result session(ps::tcp_stream peer, room& in) {
+io_task session(ps::tcp_stream peer, room& in) {
     auto const self = std::make_shared<member>(std::move(peer));
     ps::buffered_reader reader{self->stream};
     self->name = co_await ps::or_return(reader.read_line(40));
@@ -67,12 +67,13 @@ result session(ps::tcp_stream peer, room& in) {
     co_return {};
 }
 
-result serve(ps::tcp_listener& listener) {
+io_task serve(ps::tcp_listener& listener) {
     std::unique_ptr<room> lobby; // outside of the group: its sessions refer to it
-    co_return co_await ps::task_group::run(ps::on_failure::keep_others, [&](ps::task_group& tasks) -> result {
-        lobby = std::make_unique<room>(tasks);
-        for (;;) tasks.spawn(session(co_await ps::or_return(listener.accept()), *lobby));
-    });
+    co_return co_await ps::task_group::run(
+        ps::on_failure::keep_others, [&](ps::task_group& tasks) -> io_task {
+            lobby = std::make_unique<room>(tasks);
+            for (;;) tasks.spawn(session(co_await ps::or_return(listener.accept()), *lobby));
+        });
 }
 
 struct client {
@@ -82,23 +83,23 @@ struct client {
     ps::buffered_reader<ps::tcp_stream> reader{stream};
 };
 
-result say(client& who, std::string_view text) {
+io_task say(client& who, std::string_view text) {
     std::string const line = std::string(text) + "\n";
     co_return co_await who.stream.send_all(std::as_bytes(std::span(line)));
 }
 
-result hear(client& who) {
+io_task hear(client& who) {
     auto const line = co_await ps::or_return(who.reader.read_line());
     std::printf("%-4s hears  %.*s\n", who.name.c_str(), static_cast<int>(line.size()), line.data());
     co_return {};
 }
 
-result enter(client& who) {
+io_task enter(client& who) {
     co_await ps::or_return(say(who, who.name));
     co_return co_await hear(who); // the welcome
 }
 
-result conversation(ps::endpoint at) {
+io_task conversation(ps::endpoint at) {
     client ada(co_await ps::or_return(ps::tcp_stream::connect(at)), "Ada");
     co_await ps::or_return(enter(ada));
     client bob(co_await ps::or_return(ps::tcp_stream::connect(at)), "Bob");
@@ -120,7 +121,7 @@ result conversation(ps::endpoint at) {
     co_return co_await hear(bob);
 }
 
-result work() {
+io_task work() {
     auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(0)));
     auto const at = co_await ps::or_return(listener.local_endpoint());
     auto first = co_await ps::when_any(serve(listener), conversation(at)); // then the server is stopped

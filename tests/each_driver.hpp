@@ -4,6 +4,8 @@
 #include "driver/sim/driver.hpp"
 
 #include <pitsaw/executor/runtime.hpp>
+#include <pitsaw/task/sync_wait.hpp>
+#include <pitsaw/task/task.hpp>
 
 #include <gtest/gtest.h>
 
@@ -32,6 +34,17 @@ struct driver_name {
     if (made) return std::move(*made);
     throw std::system_error(made.error(), wanted);
 }
+
+/// Runs a body on the driver that the test was told; its errors are failures.
+class on_a_driver : public ::testing::TestWithParam<driver_name> {
+  protected:
+    static void run(task<io_result<void>> work) {
+        runtime rt(make_driver(GetParam()));
+        auto const end = sync_wait(rt, std::move(work));
+        ASSERT_TRUE(end.has_value());
+        EXPECT_TRUE(end.value().has_value()) << end.value().error().message();
+    }
+};
 
 [[nodiscard]] inline auto name_of_driver(::testing::TestParamInfo<driver_name> const& instance) {
     return std::string(instance.param.name);

@@ -1,12 +1,15 @@
 """Echoes of 64 bytes over loopback TCP: a server on one core, a closed loop of requests on the other."""
+import itertools
+
 from echo.servers import SERVERS, serving
 
 QUESTION = "What does a request cost that comes in, is read, is answered and goes out?"
-ROUNDS = 9
+ROUNDS = 7
 ONE_CORE = False
 
 SECONDS = 0.4  # measured in a round, after a warm-up of a quarter of it
 COUNTED_ROUNDS = 3  # in which the server's system calls are counted too, in a run of their own
+TURNS, TURN = 40, 0.05  # of a server that is compared by turns: how many it has in a round, and their seconds
 CASES = {"c1": 1, "c50": 50, "c500": 500}
 
 
@@ -39,9 +42,25 @@ def measured(build):
     return prepare
 
 
-SUBJECTS = [(subject, list(CASES), measured(build)) for subject, build in SERVERS]
+def by_turns(build, build_peer):
+    """Two servers that are put to work by turns, so that whatever else the machine does hits both alike."""
+    def prepare(tools):
+        command, peer, load = build(tools), build_peer(tools), load_program(tools)
+        peer_first = itertools.cycle([False, True])
 
-# Subject, its peer, the cases, and how many times the peer's processor time it may take.
+        def run(case):
+            order = [peer, command] if next(peer_first) else [command, peer]
+            with serving(tools, order[0]) as first, serving(tools, order[1]) as second:
+                loads = [[load, port, CASES[case], TURNS * TURN, server.process.pid] for server, port in (first, second)]
+                figures = tools.figures_by_turns(TURN, *loads, core=1)
+            costs = [next(value for metric, _, value in each if metric == "cpu_us_per_request") for each in figures]
+            own, others = costs[::-1] if order[0] is peer else costs
+            return [("cpu_ratio", "times", own / others)]
+        return run
+    return prepare
+
+
+# Subject, its peer, the cases, and how many times the peer's processor time a request may take.
 DEMANDS = [
     ("pitsaw-io_uring", "raw-io_uring", ["c50", "c500"], 1.15),
     ("pitsaw-io_uring", "asio-coroutines", ["c50", "c500"], 0.85),
@@ -49,14 +68,18 @@ DEMANDS = [
 ]
 SYSCALLS_MAX = 0.06  # on a machine that others use the load falls behind and turns are small, for all servers
 
+SUBJECTS = [(subject, list(CASES), measured(build)) for subject, build in SERVERS]
+SUBJECTS += [(f"{own}:{peer}", cases, by_turns(dict(SERVERS)[own], dict(SERVERS)[peer]))
+             for own, peer, cases, _ in DEMANDS]
+
 
 def broken_demands(median):
-    """Ratios within the run; of a peer that is absent nothing is demanded."""
-    for subject, peer, cases, most in DEMANDS:
+    """Of a peer that is absent nothing is demanded."""
+    for own, peer, cases, most in DEMANDS:
         for case in cases:
-            ratio = median.ratio(subject, peer, case, "cpu_us_per_request")
+            ratio = median(f"{own}:{peer}", case, "cpu_ratio")
             if ratio and ratio > most:
-                yield f"{case}: a request takes {ratio:.3f} times {peer}'s time with {subject}; at most {most}"
+                yield f"{case}: a request takes {ratio:.3f} times {peer}'s time with {own}; at most {most}"
     calls = median("pitsaw-io_uring", "c50", "syscalls_per_request")
     if calls and calls > SYSCALLS_MAX:
         yield f"c50: pitsaw-io_uring makes {calls:.4f} system calls a request; at most {SYSCALLS_MAX}"

@@ -1,5 +1,7 @@
 #include <pitsaw/net/tcp_listener.hpp>
 
+#include "net/ask_endpoint.hpp"
+
 #include <pitsaw/base/check.hpp>
 #include <pitsaw/io/driver.hpp>
 #include <pitsaw/task/this_task.hpp>
@@ -83,10 +85,7 @@ task<io_result<tcp_stream>> tcp_listener::accept() {
 }
 
 io_result<endpoint> tcp_listener::local_endpoint() const noexcept {
-    if (!own_) return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
-    socket_command ask{.what = socket_command::local_address};
-    if (auto const done = home_->io->control(own_, ask); !done) return std::unexpected(done.error());
-    return endpoint(ask.address);
+    return ask_endpoint(home_, own_, socket_command::local_address);
 }
 
 } // namespace pitsaw::inline v0

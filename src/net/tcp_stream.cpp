@@ -1,5 +1,7 @@
 #include <pitsaw/net/tcp_stream.hpp>
 
+#include "net/ask_endpoint.hpp"
+
 #include <pitsaw/base/check.hpp>
 #include <pitsaw/io/driver.hpp>
 #include <pitsaw/task/this_task.hpp>
@@ -35,17 +37,11 @@ task<io_result<tcp_stream>> tcp_stream::connect(endpoint const to, tcp_stream_op
 }
 
 io_result<endpoint> tcp_stream::local_endpoint() const noexcept {
-    if (!own_) return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
-    socket_command ask{.what = socket_command::local_address};
-    if (auto const done = home_->io->control(own_, ask); !done) return std::unexpected(done.error());
-    return endpoint(ask.address);
+    return ask_endpoint(home_, own_, socket_command::local_address);
 }
 
 io_result<endpoint> tcp_stream::peer_endpoint() const noexcept {
-    if (!own_) return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
-    socket_command ask{.what = socket_command::peer_address};
-    if (auto const done = home_->io->control(own_, ask); !done) return std::unexpected(done.error());
-    return endpoint(ask.address);
+    return ask_endpoint(home_, own_, socket_command::peer_address);
 }
 
 io_result<void> tcp_stream::set_option(socket_option const which, std::int32_t const value) noexcept {

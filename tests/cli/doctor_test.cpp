@@ -14,8 +14,17 @@
 #include <string>
 
 /// `pitsaw doctor` on machines as they are and as they may be.
+#ifdef __has_feature
+#define PITSAW_HAS_FEATURE(x) __has_feature(x)
+#else
+#define PITSAW_HAS_FEATURE(x) 0
+#endif
+
 namespace pitsaw {
 namespace {
+
+/// It reads an object's memory, to check its type, through a pipe of its own.
+constexpr bool sanitizer_needs_descriptors = PITSAW_HAS_FEATURE(undefined_behavior_sanitizer);
 
 struct answer {
     int status = -1;
@@ -75,12 +84,20 @@ TEST(doctor, says_that_a_filter_denies_io_uring_and_that_epoll_works) {
         says(told, "epoll: the system refuses io_uring (Operation not permitted), so the driver is epoll"));
 }
 
+TEST(doctor, fails_where_every_driver_is_refused) {
+    auto const told =
+        doctor([] { return deny_calls({SYS_io_uring_setup, SYS_epoll_create1, SYS_eventfd2}, EMFILE); });
+    EXPECT_EQ(told.status, 1);
+    EXPECT_TRUE(says(told, "driver                     none: no driver: epoll: Too many open files"));
+}
+
 TEST(doctor, fails_where_there_are_no_descriptors) {
     auto const told = doctor([] {
         rlimit const few{4, 4}; // beyond the standard ones one, which the loader needs for libraries
         return setrlimit(RLIMIT_NOFILE, &few) == 0;
     });
     EXPECT_EQ(told.status, 1);
+    if (sanitizer_needs_descriptors) return; // and found an object broken, which ends with 1 too
     EXPECT_TRUE(says(told, "driver                     none: "));
     EXPECT_TRUE(says(told, "Too many open files"));
 }

@@ -1,5 +1,6 @@
 #include "driver/io_uring/driver.hpp"
 #include "driver/law_loop.hpp"
+#include "driver/poor_process.hpp"
 #include "driver/posix_subject.hpp"
 
 #include <gtest/gtest.h>
@@ -173,20 +174,6 @@ TEST(io_uring_driver, makes_and_destroys_without_leaving_descriptors) {
         EXPECT_EQ((*made)->poll(out, never), 0U);
     }
     EXPECT_EQ(count(), before);
-}
-
-/// Runs `body` in a process of its own, without root's exemption from limits; returns its exit status.
-template <class Body> auto status_of_a_poor_process(int limit, rlim_t most, Body body) -> int {
-    auto const child = fork();
-    if (child == 0) {
-        rlimit const set{most, most};
-        setrlimit(static_cast<__rlimit_resource>(limit), &set);
-        if (getuid() == 0 && (setgid(65'534) != 0 || setuid(65'534) != 0)) _exit(100);
-        _exit(body());
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 200 + WTERMSIG(status);
 }
 
 TEST(io_uring_driver, works_within_64_KiB_of_locked_memory) {

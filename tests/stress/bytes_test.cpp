@@ -11,7 +11,6 @@
 
 namespace ps = pitsaw;
 using namespace std::chrono_literals;
-using ps::testing::driver_name;
 using ps::testing::is_timed_out;
 using ps::testing::random_time;
 
@@ -95,15 +94,7 @@ result counters(sender sends, std::uint64_t seed) {
     co_return {};
 }
 
-class bytes : public ::testing::TestWithParam<driver_name> {
-  protected:
-    void run(result work) {
-        ps::runtime rt(ps::testing::make_driver(GetParam()));
-        auto const end = ps::sync_wait(rt, std::move(work));
-        ASSERT_TRUE(end.has_value());
-        EXPECT_TRUE(end.value().has_value()) << end.value().error().message();
-    }
-};
+using bytes = ps::testing::on_a_driver;
 
 TEST_P(bytes, sent_with_stops_at_random_and_resumed_at_the_count_are_unbroken) { // CA17
     auto const seed = ps::testing::stress_seed(17);

@@ -21,22 +21,13 @@ namespace ps = pitsaw;
 using namespace std::chrono_literals;
 using ps::testing::bytes_of;
 using ps::testing::descriptors_left;
-using ps::testing::driver_name;
 using ps::testing::open_descriptors;
 
 namespace {
 
 using result = ps::task<ps::io_result<void>>;
 
-class ends : public ::testing::TestWithParam<driver_name> {
-  protected:
-    void run(result work) {
-        ps::runtime rt(ps::testing::make_driver(GetParam()));
-        auto const end = ps::sync_wait(rt, std::move(work));
-        ASSERT_TRUE(end.has_value());
-        EXPECT_TRUE(end.value().has_value()) << end.value().error().message();
-    }
-};
+using ends = ps::testing::on_a_driver;
 
 // ---- What sync_wait leaves behind
 
@@ -258,7 +249,9 @@ result accept_without_descriptors(bool waits_before) {
         to.sin_family = AF_INET;
         to.sin_port = htons(port);
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        if (is_due) EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+        if (is_due) {
+            EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+        }
         co_return {};
     };
     auto const done = co_await ps::when_all(accept_one(listener), knock_later(later, at.port(), waits_before),

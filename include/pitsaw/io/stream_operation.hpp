@@ -12,9 +12,9 @@
 
 namespace pitsaw::inline v0 {
 
-// The leaves that streams of every kind are made of. Lifetime: in the awaiting frame; what they lend lives
-// until they have ended. Threads: the worker's. Errors: in the result. Stopping: as operation_leaf: what
-// completed is delivered.
+// The leaves that streams of every kind are made of; a program meets them as what a stream's functions
+// return. Lifetime: in the awaiting frame; what they lend lives until they have ended. Threads: the worker's.
+// Errors: in the result. Stopping: as operation_leaf: what completed is delivered.
 
 /// Receives into the caller's bytes; 0 at the end of the stream.
 ///

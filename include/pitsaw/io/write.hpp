@@ -11,6 +11,18 @@
 
 namespace pitsaw::inline v0 {
 
+/// What both `send_all` of bytes are: `Count` is the caller's counter by reference, or one of its own.
+template <class Count, writable S>
+task<io_result<void>> send_rest(S& to, std::span<std::byte const> bytes, Count sent) {
+    while (sent < bytes.size()) {
+        auto const went = co_await to.send(bytes.subspan(sent));
+        if (!went.has_value()) co_return std::unexpected(went.error());
+        if (*went == 0) co_return std::unexpected(std::make_error_code(std::errc::broken_pipe));
+        sent += *went;
+    }
+    co_return io_result<void>();
+}
+
 /// Sends the bytes from `sent` on, and counts into it: it is right on every ending, a stop too, so that
 /// calling again with the same count goes on where this stopped.
 ///
@@ -23,25 +35,12 @@ namespace pitsaw::inline v0 {
 /// that a send reports; `broken_pipe` if one sends nothing. Stopping: between sends; what went is counted.
 template <writable S>
 task<io_result<void>> send_all(S& to, std::span<std::byte const> bytes, std::size_t& sent) {
-    while (sent < bytes.size()) {
-        auto const went = co_await to.send(bytes.subspan(sent));
-        if (!went.has_value()) co_return std::unexpected(went.error());
-        if (*went == 0) co_return std::unexpected(std::make_error_code(std::errc::broken_pipe));
-        sent += *went;
-    }
-    co_return io_result<void>();
+    return send_rest<std::size_t&>(to, bytes, sent);
 }
 
 /// The same from the beginning, for who gives up on the stream if this does not end well.
 template <writable S> task<io_result<void>> send_all(S& to, std::span<std::byte const> bytes) {
-    std::size_t sent = 0;
-    while (sent < bytes.size()) {
-        auto const went = co_await to.send(bytes.subspan(sent));
-        if (!went.has_value()) co_return std::unexpected(went.error());
-        if (*went == 0) co_return std::unexpected(std::make_error_code(std::errc::broken_pipe));
-        sent += *went;
-    }
-    co_return io_result<void>();
+    return send_rest<std::size_t>(to, bytes, 0);
 }
 
 /// What a vectored send of pieces has left after `sent` bytes: at most as many pieces as fit in `into`.

@@ -22,7 +22,14 @@ struct tcp_listener_options {
 };
 static_assert(std::is_trivially_copyable_v<tcp_listener_options>);
 
-/// One connection as the driver reports it. One that nobody takes is closed.
+/// What `tcp_listener::accept` awaits: one connection as the driver reports it. One that nobody takes is
+/// closed.
+///
+/// ```cpp
+/// auto peer = co_await listener.accept();
+/// ```
+/// Lifetime: in the awaiting frame. Threads: the listener's. Errors: the system's, a shortage of descriptors
+/// among them, which `accept` waits out. Stopping: as operation_leaf.
 class [[nodiscard]] accept_operation : public operation_leaf {
   public:
     accept_operation(executor_ref home, descriptor from) noexcept

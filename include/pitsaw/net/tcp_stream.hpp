@@ -25,7 +25,14 @@ static_assert(std::is_trivially_copyable_v<tcp_stream_options>);
 
 class tcp_stream;
 
-/// Ends a stream: see `tcp_stream::async_close`.
+/// What `tcp_stream::async_close` awaits.
+///
+/// ```cpp
+/// co_await ps::or_return(peer.async_close());
+/// ```
+/// Lifetime: the stream lives until it has begun, which leaves the stream without a connection. Threads: the
+/// stream's. Errors: `bad_file_descriptor` for a stream without one; closing itself does not fail. Stopping:
+/// before it has begun; then not. Sizes: 120 bytes.
 class [[nodiscard]] close_operation : public plain_operation {
   public:
     explicit close_operation(tcp_stream& of) noexcept;
@@ -44,10 +51,11 @@ class [[nodiscard]] close_operation : public plain_operation {
 /// auto answer = co_await ps::or_return(peer.receive());        // a lease; empty: the peer has finished
 /// ```
 /// Lifetime: move-only, and moved only while nothing is in flight; its destructor gives the descriptor to the
-/// driver, which closes it. It must not outlive its runtime. Threads: the worker it was made on. Errors: in
-/// the results; whatever a peer does is one. Stopping: what completed is delivered; a stopped receive has
-/// taken nothing, a stopped send sent nothing, a stopped connect leaves no connection. At most one receive
-/// and one send are at work; others wait their turn. Sizes: 16 bytes.
+/// driver, which closes it and ends with `operation_canceled` what another task may still have in flight on
+/// it. It must not outlive its runtime. Threads: the worker it was made on. Errors: in the results; whatever
+/// a peer does is one. Stopping: what completed is delivered; a stopped receive has taken nothing, a stopped
+/// send sent nothing, a stopped connect leaves no connection. At most one receive and one send are at work;
+/// others wait their turn. Sizes: 16 bytes.
 class tcp_stream {
   public:
     tcp_stream() = default; ///< none

@@ -94,8 +94,7 @@ template <class T, class... Owned> class group_node final : group_child {
   private:
     template <class Make, class... From>
     group_node(task_group& of, Make& make, From&&... from)
-        : group_child(ended, of), owned_(std::forward<From>(from)...),
-          work_(std::apply(make, owned_)) {}
+        : group_child(ended, of), owned_(std::forward<From>(from)...), work_(std::apply(make, owned_)) {}
 
     static std::coroutine_handle<> ended(boundary& edge, promise_header& root, ending const how) noexcept {
         auto& node = static_cast<group_node&>(edge);
@@ -105,7 +104,7 @@ template <class T, class... Owned> class group_node final : group_child {
             note_failed(node, failure_of(result));
         note_ended(node, how);
         auto* const memory = root.env->memory; // the group's, which the node came from
-        node.~group_node(); // the frame too: a stopped child's locals go at once
+        node.~group_node();                    // the frame too: a stopped child's locals go at once
         free_node(memory, &node, sizeof(group_node));
         return leave(of);
     }

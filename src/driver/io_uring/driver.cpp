@@ -27,10 +27,11 @@ namespace {
 /// Ends the process: the ring of a driver that has operations in flight does not work any more.
 [[noreturn]] void ring_failed(char const* call, int result) noexcept {
     char text[224];
-    std::snprintf(text, sizeof text,
-                  "%s failed (%s): the worker that polls is not the one that polled first, or a filter of "
-                  "system calls that denies it was installed after the driver was made",
-                  call, std::strerror(-result));
+    std::snprintf(
+        text, sizeof text,
+        "%s failed (%s): a filter of system calls that denies it was installed after the driver was "
+        "made",
+        call, std::strerror(-result));
     check_failed(text, std::source_location::current());
 }
 

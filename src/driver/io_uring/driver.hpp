@@ -1,4 +1,5 @@
 #pragma once
+#include "driver/direction.hpp"
 #include "driver/io_uring/powers.hpp"
 #include "driver/io_uring/ring.hpp"
 #include "driver/operation_line.hpp"
@@ -53,7 +54,6 @@ class io_uring_driver final : public driver {
     [[nodiscard]] auto enters() const noexcept -> std::uint64_t { return ring_.enters(); }
 
   private:
-    enum direction : std::uint8_t { inward, outward, no_direction, directions };
     enum class stage : std::uint8_t { queued, backlog, working, ended };
     enum class step : std::uint8_t { whole, looks, takes }; // of a pooled receive; others are whole
     enum : std::uint8_t {                                   // bits: completions that the kernel owes
@@ -116,7 +116,6 @@ class io_uring_driver final : public driver {
     [[nodiscard]] static auto at(operation const& op) noexcept -> stage;
     [[nodiscard]] static auto step_of(operation const& op) noexcept -> step;
     static void set(operation& op, stage where, step what = step::whole) noexcept;
-    [[nodiscard]] static auto direction_of(op_code code) noexcept -> direction;
 
     io_uring_driver() = default;
 

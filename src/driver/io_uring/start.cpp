@@ -18,23 +18,6 @@ namespace pitsaw::inline v0 {
 
 static_assert(sizeof(source_span) == sizeof(iovec) && sizeof(msghdr) <= sizeof(wide_operation::native));
 
-auto io_uring_driver::direction_of(op_code code) noexcept -> direction {
-    switch (code) {
-    case op_code::receive:
-    case op_code::accept:
-        return inward;
-    case op_code::send:
-    case op_code::connect:
-    case op_code::shutdown:
-        return outward;
-    case op_code::nop:
-    case op_code::watch:
-    case op_code::close:
-        return no_direction;
-    }
-    return no_direction;
-}
-
 auto io_uring_driver::line_of(operation const& op) noexcept -> operation_line& {
     return op.code == op_code::nop ? targetless_ : slots_[op.target.index].lines[direction_of(op.code)];
 }

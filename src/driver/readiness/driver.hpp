@@ -57,9 +57,6 @@ class readiness_driver : public driver {
     void note(descriptor tag, readiness edges) noexcept;
 
   private:
-    using direction = readiness_slot::direction;
-    using enum readiness_slot::direction;
-
     enum state : std::uint32_t { // of an operation
         idle,
         waiting,     // in a line
@@ -96,7 +93,6 @@ class readiness_driver : public driver {
     void look_at_pending(std::size_t calls) noexcept;
 
     // start.cpp
-    static auto direction_of(op_code code) noexcept -> direction;
     [[nodiscard]] auto perform(operation& op, readiness_slot& slot) noexcept -> outcome;
     [[nodiscard]] auto receive(operation const& op, readiness_slot& slot) noexcept -> outcome;
     [[nodiscard]] auto receive_pooled(operation const& op, readiness_slot& slot) noexcept -> outcome;

@@ -44,23 +44,6 @@ auto settle_receive(readiness_slot& slot, std::int32_t result, std::size_t wante
 
 } // namespace
 
-auto readiness_driver::direction_of(op_code code) noexcept -> direction {
-    switch (code) {
-    case op_code::receive:
-    case op_code::accept:
-        return inward;
-    case op_code::send:
-    case op_code::connect:
-    case op_code::shutdown:
-        return outward;
-    case op_code::nop:
-    case op_code::watch:
-    case op_code::close:
-        return no_direction;
-    }
-    return no_direction;
-}
-
 auto readiness_driver::mark_of(operation& op) noexcept -> mark& {
     return *std::launder(reinterpret_cast<mark*>(op.scratch));
 }

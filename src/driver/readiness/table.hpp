@@ -1,4 +1,5 @@
 #pragma once
+#include "driver/direction.hpp"
 #include "driver/operation_line.hpp"
 
 #include <pitsaw/io/descriptor.hpp>
@@ -32,7 +33,6 @@ enum class readiness : std::uint8_t {
 /// What a descriptor's index means: an open object and its operations in flight.
 struct readiness_slot {
     static constexpr std::uint32_t nobody = UINT32_MAX;
-    enum direction : std::uint8_t { inward, outward, no_direction, directions };
 
     int fd = -1;
     std::uint32_t generation = 1;

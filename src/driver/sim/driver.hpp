@@ -1,4 +1,5 @@
 #pragma once
+#include "driver/direction.hpp"
 #include "driver/sim/loan.hpp"
 #include "driver/sim/observer.hpp"
 #include "driver/sim/options.hpp"
@@ -75,7 +76,6 @@ class sim_driver final : public driver {
 
   private:
     static constexpr std::uint32_t nobody = UINT32_MAX;
-    enum direction : std::uint8_t { inward, outward, no_direction, directions };
     enum class stage : std::uint8_t { free, waiting, scheduled, blocked, ended };
     enum class step_kind : std::uint8_t { take_place, cancel, deliver };
 
@@ -147,7 +147,6 @@ class sim_driver final : public driver {
     void ask_to_end(std::uint32_t which, bool by_owner) noexcept;
 
     // start.cpp
-    static auto direction_of(op_code code) noexcept -> direction;
     [[nodiscard]] auto new_record(operation* op) noexcept -> std::uint32_t;
     void enqueue(std::uint32_t which) noexcept;
     void begin(std::uint32_t which) noexcept;

@@ -9,23 +9,6 @@
 
 namespace pitsaw::inline v0 {
 
-auto sim_driver::direction_of(op_code code) noexcept -> direction {
-    switch (code) {
-    case op_code::receive:
-    case op_code::accept:
-        return inward;
-    case op_code::send:
-    case op_code::connect:
-    case op_code::shutdown:
-        return outward;
-    case op_code::nop:
-    case op_code::watch:
-    case op_code::close:
-        return no_direction;
-    }
-    return no_direction;
-}
-
 auto sim_driver::new_record(operation* op) noexcept -> std::uint32_t {
     auto which = static_cast<std::uint32_t>(records_.size());
     if (free_records_.empty()) {

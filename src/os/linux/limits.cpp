@@ -3,10 +3,26 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
-#include <fstream>
+#include <algorithm>
+#include <cstdio>
 #include <string_view>
 
 namespace pitsaw::inline v0 {
+namespace {
+
+/// Shows the lines of a file to `wants`, until it has had enough.
+template <class Wants> void each_line(char const* path, Wants wants) {
+    auto* const file = std::fopen(path, "re");
+    if (file == nullptr) return;
+    char line[512];
+    while (std::fgets(line, sizeof line, file) != nullptr) {
+        auto const text = std::string_view(line);
+        if (!wants(text.substr(0, text.find('\n')))) break;
+    }
+    std::fclose(file);
+}
+
+} // namespace
 
 auto limit_text(limit which) -> std::string {
     rlimit now = {};
@@ -17,21 +33,23 @@ auto limit_text(limit which) -> std::string {
 }
 
 auto process_status(char const* field) -> std::string {
-    std::ifstream status("/proc/self/status");
     auto const wanted = std::string(field) + ":";
-    for (std::string line; std::getline(status, line);)
-        if (line.starts_with(wanted)) {
-            auto const from = line.find_first_not_of(" \t", wanted.size());
-            return from == std::string::npos ? "" : line.substr(from);
-        }
-    return {};
+    std::string found;
+    each_line("/proc/self/status", [&](std::string_view line) {
+        auto const is_it = line.starts_with(wanted);
+        if (is_it) found = line.substr(std::min(line.find_first_not_of(" \t", wanted.size()), line.size()));
+        return !is_it;
+    });
+    return found;
 }
 
 auto first_line(char const* path) -> std::string {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
+    std::string found;
+    each_line(path, [&](std::string_view line) {
+        found = line;
+        return false;
+    });
+    return found;
 }
 
 auto kernel_release() -> std::string {

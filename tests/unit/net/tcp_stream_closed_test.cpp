@@ -15,22 +15,13 @@
 namespace ps = pitsaw;
 using namespace std::chrono_literals;
 using ps::testing::bytes_of;
-using ps::testing::driver_name;
 using ps::testing::text_of;
 
 namespace {
 
 using result = ps::task<ps::io_result<void>>;
 
-class stream_end : public ::testing::TestWithParam<driver_name> {
-  protected:
-    void run(result work) {
-        ps::runtime rt(ps::testing::make_driver(GetParam()));
-        auto const end = ps::sync_wait(rt, std::move(work));
-        ASSERT_TRUE(end.has_value());
-        EXPECT_TRUE(end.value().has_value()) << end.value().error().message();
-    }
-};
+using stream_end = ps::testing::on_a_driver;
 
 ps::task<std::error_code> wait_for_the_end(ps::tcp_stream& of) {
     auto const seen = co_await of.closed();
@@ -71,8 +62,12 @@ result seen_while_waiting(bool is_broken) {
     };
     auto const both =
         co_await ps::or_return(ps::when_all(wait_for_the_end(ends.server), ends_it(ends.client, is_broken)));
-    if (is_broken) EXPECT_EQ(std::get<0>(both), std::errc::connection_reset);
-    if (!is_broken) EXPECT_FALSE(std::get<0>(both));
+    if (is_broken) {
+        EXPECT_EQ(std::get<0>(both), std::errc::connection_reset);
+    }
+    if (!is_broken) {
+        EXPECT_FALSE(std::get<0>(both));
+    }
     co_return {};
 }
 
