@@ -62,26 +62,34 @@ task<io_result<void>> client_connection::write(client_request& ask) {
     co_return co_await out_.flush();
 }
 
+task<io_result<void>> client_connection::receive_more() {
+    std::size_t came = 0;
+    if (in_.unread().empty()) {
+        auto got = co_await or_return(stream_.receive());
+        came = got.size();
+        if (came != 0) in_.take_head(std::move(got));
+    } else {
+        came = co_await or_return(stream_.receive(in_.room()));
+        in_.came(came);
+    }
+    if (came == 0) co_return failure(std::errc::connection_reset);
+    has_received_ = true;
+    co_return io_result<void>();
+}
+
 task<io_result<void>> client_connection::receive_head(method const to) {
     for (unsigned interim = 0; interim < interim_max; ++interim) {
         head_search search;
-        std::ptrdiff_t found = 0;
+        auto found = search.look(in_.unread(), limits_);
         while (found == 0) {
-            if (in_.unread().empty()) {
-                auto got = co_await or_return(stream_.receive());
-                if (got.empty()) co_return failure(std::errc::connection_reset);
-                in_.take_head(std::move(got));
-            } else {
-                auto const got = co_await or_return(stream_.receive(in_.room()));
-                if (got == 0) co_return failure(std::errc::connection_reset);
-                in_.came(got);
-            }
-            has_received_ = true;
+            co_await or_return(receive_more());
             found = search.look(in_.unread(), limits_);
         }
         if (found < 0) co_return failure(found == -400 ? std::errc::bad_message : std::errc::message_size);
         auto const text = in_.unread().substr(0, static_cast<std::size_t>(found));
-        if (parse_response_head(text, limits_, to, head_) != 0) co_return failure(std::errc::bad_message);
+        int const refused = parse_response_head(text, limits_, to, head_);
+        if (refused != 0)
+            co_return failure(refused == 431 ? std::errc::message_size : std::errc::bad_message);
         in_.consume(text.size());
         if (head_.status >= 200) co_return io_result<void>();
         if (head_.status == 101) co_return failure(std::errc::bad_message); // nobody asked for it

@@ -16,7 +16,8 @@ namespace pitsaw::inline v0::http {
 class client_connection {
   public:
     client_connection(tcp_stream to, endpoint at, client_options const& how) noexcept
-        : stream_(std::move(to)), at_(at), limits_{how.header_bytes_max, 0, how.headers_max},
+        : stream_(std::move(to)), at_(at),
+          limits_{how.header_bytes_max, how.header_bytes_max, how.headers_max},
           out_(stream_, how.write_timeout), body_(stream_, in_, how.body_bytes_max, {}) {}
     client_connection(client_connection&&) = delete;
 
@@ -44,6 +45,7 @@ class client_connection {
   private:
     void write_head(client_request& ask, framed_writer::framing how);
     [[nodiscard]] task<io_result<void>> write(client_request& ask);
+    [[nodiscard]] task<io_result<void>> receive_more();
     [[nodiscard]] task<io_result<void>> receive_head(method to);
 
     tcp_stream stream_;

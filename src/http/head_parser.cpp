@@ -196,7 +196,7 @@ int parse_response_head(std::string_view text, head_limits const& limits, method
                         message_head& into) {
     seen of;
     if (parse_status_line(take_line(text), into) != 0) return 502;
-    if (parse_fields(text, limits, of, into) != 0) return 502;
+    if (int const refused = parse_fields(text, limits, of, into)) return refused == 431 ? 431 : 502;
     if (of.coding && (of.length || into.minor == 0)) return 502;
     into.asks_to_close = of.close || (into.minor == 0 && !of.keep_alive);
     into.has_length = of.length;

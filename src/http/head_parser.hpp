@@ -51,7 +51,7 @@ struct message_head {
 /// 505. RFC 9112 sections 2 to 7.
 [[nodiscard]] int parse_request_head(std::string_view text, head_limits const& limits, message_head& into);
 
-/// The same of a response to a request of the method `to`. 0, or 502.
+/// The same of a response to a request of the method `to`. 0, 431 for too many fields, or 502.
 [[nodiscard]] int parse_response_head(std::string_view text, head_limits const& limits, method to,
                                       message_head& into);
 

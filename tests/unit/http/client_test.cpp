@@ -68,12 +68,18 @@ result talk(conversation what) {
 result echoes(http::client& client, ps::endpoint at) {
     auto const first = co_await ps::or_return(fetch(client, at, http::method::post, "/echo", "hello"));
     EXPECT_EQ(first, "200 hello");
-    EXPECT_EQ(client.idle(), 1u);
     std::string const large(300'000, 'x');
     auto const second = co_await ps::or_return(fetch(client, at, http::method::post, "/echo", large));
     EXPECT_EQ(second, "200 " + large);
     auto const third = co_await ps::or_return(fetch(client, at, http::method::head, "/echo"));
     EXPECT_EQ(third, "200 "); // HT10
+    co_return {};
+}
+
+result keeps_one_connection(http::client& client, ps::endpoint at) {
+    co_await ps::or_return(echoes(client, at));
+    EXPECT_EQ(client.idle(), 1u);
+    co_await ps::or_return(echoes(client, at));
     EXPECT_EQ(client.idle(), 1u);
     co_return {};
 }
@@ -136,6 +142,12 @@ TEST_P(client_and_server, leave_nothing_behind_when_stopped_at_any_suspension) {
 
 INSTANTIATE_TEST_SUITE_P(subjects, client_and_server, ::testing::ValuesIn(subjects),
                          [](auto const& instance) { return instance.param.name; });
+
+TEST(client, keeps_a_connection_whose_answer_was_read) {
+    ps::sim::world world;
+    auto const end = world.run(talk(keeps_one_connection));
+    EXPECT_TRUE(end.value().has_value());
+}
 
 // ---- Scripted servers
 
