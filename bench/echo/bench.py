@@ -51,7 +51,8 @@ def by_turns(build, build_peer):
         def run(case):
             order = [peer, command] if next(peer_first) else [command, peer]
             with serving(tools, order[0]) as first, serving(tools, order[1]) as second:
-                loads = [[load, port, CASES[case], TURNS * TURN, server.process.pid] for server, port in (first, second)]
+                loads = [[load, port, CASES[case], TURNS * TURN, server.process.pid]
+                         for server, port in (first, second)]
                 figures = tools.figures_by_turns(TURN, *loads, core=1)
             costs = [next(value for metric, _, value in each if metric == "cpu_us_per_request") for each in figures]
             own, others = costs[::-1] if order[0] is peer else costs
