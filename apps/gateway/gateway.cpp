@@ -1,0 +1,226 @@
+#include "gateway/gateway.hpp"
+
+#include "gateway/api_error.hpp"
+#include "gateway/relayed_body.hpp"
+
+#include <pitsaw/http/router.hpp>
+#include <pitsaw/scope/with_deadline.hpp>
+#include <pitsaw/task/this_task.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace gateway {
+namespace {
+
+namespace http = pitsaw::http;
+using namespace std::string_view_literals;
+
+constexpr std::size_t held_max = 256 << 10; // bytes of an answer that is sent only when all of it is there
+
+std::string_view text_of(std::span<std::byte const> piece) noexcept {
+    return {reinterpret_cast<char const*>(piece.data()), piece.size()};
+}
+
+/// The key in `Authorization: Bearer KEY`.
+std::string_view key_of(http::header_view headers) {
+    constexpr std::string_view scheme = "bearer ";
+    auto const found = headers.find("authorization");
+    if (!found || !http::is_same_name(found->substr(0, scheme.size()), scheme)) return {};
+    return found->substr(scheme.size());
+}
+
+http::response refuse(call_record& record, api_error const& why, call_end end = call_end::refused) {
+    record.facts.end = end;
+    record.facts.status = why.status;
+    return to_response(why);
+}
+
+http::response failed(call_record& record, std::error_code why) {
+    if (why == std::errc::timed_out)
+        return refuse(record, {504, "server_error", "upstream_timeout", "the model's provider took too long"},
+                      call_end::timed_out);
+    return refuse(
+        record,
+        {502, "server_error", "upstream_error", "the model's provider could not be reached, or broke off"},
+        call_end::upstream_failed);
+}
+
+/// The beginning of an answer: all of it, if it is short.
+struct beginning {
+    std::string text;
+    bool is_all = false;
+};
+
+/// Waits for the first piece, or for as much as is held.
+pitsaw::task<pitsaw::io_result<beginning>> begin(http::body_source& from, bool is_one_enough,
+                                                 answer_limits const limits) {
+    beginning made;
+    while (made.text.size() <= held_max) {
+        auto const until =
+            std::min(limits.until, pitsaw::saturating_add(pitsaw::this_task::now(), limits.idle));
+        auto const piece = co_await pitsaw::with_deadline(until, from.read());
+        if (!piece.has_value()) co_return std::unexpected(piece.error());
+        made.is_all = piece->empty();
+        made.text.append(text_of(*piece));
+        if (made.is_all || is_one_enough) break;
+    }
+    co_return pitsaw::io_result<beginning>(std::move(made));
+}
+
+/// An error may quote the key that it refuses.
+void hide(std::string& in, std::string_view key) {
+    if (key.empty()) return;
+    for (std::size_t at = 0; (at = in.find(key, at)) != std::string::npos;) in.replace(at, key.size(), "***");
+}
+
+} // namespace
+
+gateway_service::gateway_service(config how, surroundings with)
+    : config_(std::move(how)), with_(std::move(with)), ledger_(with_.log, with_.clock) {
+    for (auto const& one : config_.providers)
+        providers_.push_back(one.what == provider_config::kind::mock ? make_mock_provider(one)
+                                                                     : make_openai_provider(one));
+}
+
+bool gateway_service::is_known(http::request const& request) const {
+    if (config_.keys.empty()) return true;
+    auto const key = key_of(request.headers());
+    bool is_one = false; // all are compared, so that the time does not tell which
+    for (auto const& each : config_.keys) is_one |= each.is(key);
+    return is_one;
+}
+
+provider* gateway_service::find(std::string_view const model) const noexcept {
+    auto const found =
+        std::ranges::find_if(providers_, [model](auto const& one) { return one->config.serves(model); });
+    return found == providers_.end() ? nullptr : found->get();
+}
+
+std::string gateway_service::models() const {
+    boost::json::array data;
+    for (auto const& one : providers_)
+        for (auto const& model : one->config.models)
+            if (!model.ends_with('*'))
+                data.push_back(boost::json::object{
+                    {"id", model}, {"object", "model"}, {"created", 0}, {"owned_by", one->config.name}});
+    return boost::json::serialize(boost::json::object{{"object", "list"}, {"data", std::move(data)}});
+}
+
+std::string gateway_service::metrics_text() const {
+    return ledger_.counted().text(with_.log_lines_dropped());
+}
+
+pitsaw::task<http::response> gateway_service::relay(http::request& request, std::string_view const route) {
+    call_record record(ledger_, route);
+    if (!is_known(request))
+        co_return refuse(record, {401, "invalid_request_error", "invalid_api_key",
+                                  "the key is missing or is not one of this gateway"});
+    spooled_body body(config_.body_memory_bytes, config_.spool_folder);
+    request_scan scan;
+    for (;;) {
+        auto const piece = co_await request.body().read();
+        if (!piece.has_value()) { // the server says why
+            record.facts.end = call_end::refused;
+            throw std::system_error(piece.error());
+        }
+        if (piece->empty()) break;
+        scan.feed(text_of(*piece));
+        if (auto const kept = body.append(*piece); !kept)
+            co_return refuse(record, {500, "server_error", "no_space",
+                                      "the request is too long for this gateway just now"});
+        record.facts.bytes_in += piece->size();
+    }
+    auto const& facts = scan.finish();
+    record.facts.is_stream = facts.is_stream;
+    if (!facts.wrong.empty()) co_return refuse(record, {400, "invalid_request_error", "", facts.wrong});
+    record.facts.model = facts.model;
+    auto* const to = find(facts.model);
+    if (to == nullptr)
+        co_return refuse(
+            record, {404, "invalid_request_error", "model_not_found", "nobody here answers for this model"});
+    record.facts.provider = to->config.name;
+    bool const passes_key = config_.keys.empty() && to->config.api_key.empty();
+    upstream_call const call{route.substr("/v1"sv.size()), request.headers(), body, facts, passes_key};
+    co_return co_await pass_on(request, call, *to, std::move(record));
+}
+
+pitsaw::task<http::response> gateway_service::pass_on(http::request const& request, upstream_call const what,
+                                                      provider& to, call_record record) {
+    auto const& how = to.config;
+    answer_limits const limits{how.idle_timeout, pitsaw::saturating_add(record.began(), how.total_timeout)};
+    auto const first_until =
+        what.facts.is_stream
+            ? std::min(limits.until, pitsaw::saturating_add(record.began(), how.first_token_timeout))
+            : limits.until;
+    auto answer = co_await pitsaw::with_deadline(first_until, to.call(what));
+    if (!answer.has_value()) co_return failed(record, answer.error());
+    bool const is_stream = answer->is_event_stream;
+    answer_limits const first{is_stream ? pitsaw::duration::max() : how.idle_timeout,
+                              is_stream ? first_until : limits.until};
+    auto begun = co_await begin(*answer->body, is_stream, first);
+    if (!begun.has_value()) co_return failed(record, begun.error());
+    record.facts.status = answer->status;
+    if (is_stream) record.note_first_token();
+    auto const usage = is_stream ? usage_scan::of::events : usage_scan::of::document;
+
+    if (answer->status >= 400) {
+        if (!begun->is_all && !is_stream)
+            co_return failed(record, std::make_error_code(std::errc::message_size));
+        hide(begun->text, how.api_key.reveal());
+        hide(begun->text, key_of(request.headers()));
+    }
+    http::response reply(answer->status);
+    reply.headers() = std::move(answer->headers);
+    if (begun->is_all) {
+        usage_scan scan(usage);
+        scan.feed(begun->text);
+        record.facts.usage = scan.found();
+        record.facts.bytes_out = begun->text.size();
+        record.facts.end = call_end::ok;
+        reply.body() = http::body(std::move(begun->text));
+        co_return reply;
+    }
+    if (is_stream) {
+        if (!reply.headers().find("cache-control")) reply.headers().add("Cache-Control", "no-cache");
+        if (!reply.headers().find("x-accel-buffering")) reply.headers().add("X-Accel-Buffering", "no");
+    }
+    reply.body() = http::body(std::make_unique<relayed_body>(std::move(answer->body), std::move(begun->text),
+                                                             usage, limits, std::move(record)));
+    co_return reply;
+}
+
+pitsaw::task<pitsaw::io_result<void>> gateway_service::serve(pitsaw::tcp_listener& listener) {
+    http::router routes;
+    for (auto const route : {"/v1/chat/completions"sv, "/v1/completions"sv, "/v1/embeddings"sv})
+        routes.post(route, [this, route](http::request& request) { return relay(request, route); });
+    routes.get("/v1/models", [this](http::request& request) -> pitsaw::task<http::response> {
+        if (!is_known(request))
+            co_return to_response({401, "invalid_request_error", "invalid_api_key",
+                                   "the key is missing or is not one of this gateway"});
+        co_return http::response(200, "application/json", models());
+    });
+    routes.get("/healthz", [](http::request&) -> pitsaw::task<http::response> {
+        co_return http::response(200, "text/plain", "ok\n");
+    });
+    routes.get("/metrics", [this](http::request&) -> pitsaw::task<http::response> {
+        co_return http::response(200, "text/plain; version=0.0.4", metrics_text());
+    });
+    routes.otherwise([](http::request&) -> pitsaw::task<http::response> {
+        co_return to_response({404, "invalid_request_error", "unknown_url", "there is nothing at this path"});
+    });
+    http::server_options how;
+    how.connections_max = config_.connections_max;
+    how.body_bytes_max = config_.body_bytes_max;
+    how.drain_timeout = config_.drain_timeout;
+    how.gone = http::client_gone::when_finished; // an upstream costs money
+    co_return co_await http::serve(listener, routes, how);
+}
+
+} // namespace gateway

@@ -1,0 +1,77 @@
+#include "gateway/spooled_body.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <vector>
+
+namespace gateway {
+namespace {
+
+std::unexpected<std::error_code> last_error() {
+    return std::unexpected(std::error_code(errno, std::system_category()));
+}
+
+/// What is in memory, then what is in the file.
+class spooled_source final : public pitsaw::http::body_source {
+  public:
+    spooled_source(std::string_view memory, int file) noexcept : memory_(memory), file_(file) {}
+
+    pitsaw::task<pitsaw::io_result<std::span<std::byte const>>> read() override {
+        using result = pitsaw::io_result<std::span<std::byte const>>;
+        if (!memory_.empty()) co_return result(std::as_bytes(std::span(std::exchange(memory_, {}))));
+        constexpr std::size_t piece_bytes = 64 << 10;
+        piece_.resize(piece_bytes);
+        ssize_t got = 0;
+        do got = ::pread(file_, piece_.data(), piece_.size(), offset_);
+        while (got < 0 && errno == EINTR);
+        if (got < 0) co_return last_error();
+        offset_ += got;
+        co_return result(std::span<std::byte const>(piece_).first(static_cast<std::size_t>(got)));
+    }
+
+  private:
+    std::string_view memory_;
+    std::vector<std::byte> piece_;
+    off_t offset_ = 0;
+    int file_;
+};
+
+} // namespace
+
+spooled_body::~spooled_body() {
+    if (file_ >= 0) ::close(file_);
+}
+
+pitsaw::io_result<void> spooled_body::append(std::span<std::byte const> const piece) {
+    auto const room = file_ >= 0 ? 0 : memory_max_ - memory_.size();
+    if (piece.size() <= room) {
+        memory_.append(reinterpret_cast<char const*>(piece.data()), piece.size());
+    } else {
+        if (file_ < 0) file_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        if (file_ < 0) return last_error();
+        if (auto const done = write(piece); !done) return done;
+    }
+    size_ += piece.size();
+    return {};
+}
+
+pitsaw::io_result<void> spooled_body::write(std::span<std::byte const> piece) {
+    while (!piece.empty()) {
+        auto const written = ::write(file_, piece.data(), piece.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return last_error();
+        piece = piece.subspan(static_cast<std::size_t>(written));
+    }
+    return {};
+}
+
+pitsaw::http::body spooled_body::as_body() const {
+    if (file_ < 0) return pitsaw::http::body::borrowed(memory_);
+    return pitsaw::http::body(std::make_unique<spooled_source>(memory_, file_), size_);
+}
+
+} // namespace gateway

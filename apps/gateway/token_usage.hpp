@@ -1,0 +1,41 @@
+#pragma once
+#include "gateway/json_scalars.hpp"
+
+#include <pitsaw/http/event_stream.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace gateway {
+
+/// The tokens that an answer says it took.
+struct token_usage {
+    std::uint64_t prompt = 0;
+    std::uint64_t completion = 0;
+    bool is_known = false;
+};
+
+/// Finds the tokens in an answer that goes by: in `usage` of a JSON document, of the last event of a stream,
+/// or of each event, where it grows; also in `x_groq.usage`. The last one that is found is the answer's, so
+/// that nothing is counted twice. An event above 1 MiB ends the search, and nothing else.
+class usage_scan {
+  public:
+    enum class of : std::uint8_t { document, events };
+
+    explicit usage_scan(of what);
+    usage_scan(usage_scan&&) = delete;
+
+    void feed(std::string_view piece);
+    [[nodiscard]] token_usage const& found() const noexcept { return found_; }
+
+  private:
+    static constexpr std::size_t event_bytes_max = 1 << 20;
+
+    of what_;
+    token_usage found_;
+    json_scalars document_;
+    pitsaw::http::event_parser events_{event_bytes_max};
+};
+
+} // namespace gateway
