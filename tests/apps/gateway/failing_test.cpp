@@ -1,0 +1,152 @@
+// What a client is told when something goes wrong.
+#include "apps/gateway/simulated.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+using namespace gateway::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::string_view plain = R"({"model":"m"})";
+constexpr std::string_view streamed = R"({"model":"m","stream":true})";
+
+/// What comes back of one call.
+std::string answer_to(simulated_gateway& world, std::string call) {
+    std::string got;
+    world.run([&](endpoint at) -> task<io_result<void>> {
+        got = co_await pitsaw::or_return(talk(at, call));
+        co_return {};
+    });
+    return got;
+}
+
+bool has(std::string const& text, std::string_view what) { return text.find(what) != std::string::npos; }
+
+TEST(gateway_error, has_the_form_of_the_api) {
+    simulated_gateway world({});
+    auto const got = answer_to(world, call_of(R"({"model":"unknown"})"));
+    EXPECT_TRUE(got.starts_with("HTTP/1.1 404 ")) << got;
+    EXPECT_TRUE(got.ends_with(
+        R"({"error":{"message":"nobody here answers for this model","type":"invalid_request_error",)"
+        R"("param":null,"code":"model_not_found"}})"))
+        << got;
+    EXPECT_TRUE(has(world.log.at(0), R"("end":"refused")"));
+}
+
+TEST(gateway_error, for_a_body_that_is_no_json) {
+    simulated_gateway world({});
+    EXPECT_TRUE(answer_to(world, call_of("{")).starts_with("HTTP/1.1 400 "));
+    EXPECT_EQ(world.upstream.calls, 0);
+}
+
+TEST(gateway_error, without_a_key) {
+    simulated_gateway world({});
+    world.how.keys.emplace_back("k1");
+    auto const got = answer_to(world, call_of(plain, "Authorization: Bearer k2\r\n"));
+    EXPECT_TRUE(got.starts_with("HTTP/1.1 401 ")) << got;
+    EXPECT_TRUE(has(got, R"("code":"invalid_api_key")"));
+    EXPECT_FALSE(has(got, "k2"));
+}
+
+TEST(gateway_error, of_an_upstream_that_refuses_connections) {
+    simulated_gateway world({});
+    world.is_upstream_there = false;
+    auto const got = answer_to(world, call_of(plain));
+    EXPECT_TRUE(got.starts_with("HTTP/1.1 502 ")) << got;
+    EXPECT_TRUE(has(got, R"("code":"upstream_error")"));
+    EXPECT_TRUE(has(world.log.at(0), R"("end":"upstream_failed")"));
+}
+
+TEST(gateway_error, of_an_upstream_that_breaks_off_a_whole_answer) { // LG11
+    simulated_gateway world({{{1ms, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"}}, true});
+    auto const got = answer_to(world, call_of(plain));
+    EXPECT_TRUE(got.starts_with("HTTP/1.1 502 ")) << got;
+    EXPECT_TRUE(has(got, R"("type":"server_error")"));
+    EXPECT_TRUE(has(world.log.at(0), R"("end":"upstream_failed")"));
+}
+
+TEST(gateway_error, of_an_upstream_that_breaks_off_a_stream_is_a_stream_that_breaks_off) { // LG11
+    simulated_gateway world(
+        {{{1ms, std::string(stream_head) + chunk("data: 1\n\n")}, {5ms, "100\r\ndata"}}, true});
+    auto const got = answer_to(world, call_of(streamed));
+    EXPECT_TRUE(got.starts_with("HTTP/1.1 200 ")) << got;
+    EXPECT_FALSE(body_of_chunked(got.substr(0, got.find("data: 1"))).is_whole);
+    EXPECT_FALSE(got.ends_with("0\r\n\r\n")) << got;
+    EXPECT_TRUE(has(world.log.at(0), R"("end":"upstream_failed")"));
+}
+
+TEST(gateway_error, of_a_first_token_that_is_late) { // LG9
+    simulated_gateway world({{{1ms, std::string(stream_head)}, {3s, chunk("data: 1\n\n")}}, false},
+                            {.seed = 0, .is_calm = true});
+    world.provider.first_token_timeout = 1s;
+    world.provider.idle_timeout = 10s;
+    pitsaw::time_point told{}, asked{};
+    std::string got;
+    world.run([&](endpoint at) -> task<io_result<void>> {
+        asked = pitsaw::this_task::now();
+        auto peer = co_await pitsaw::or_return(tcp_stream::connect(at));
+        auto const call = call_of(streamed);
+        co_await pitsaw::or_return(peer.send_all(std::as_bytes(std::span(call))));
+        auto const some = co_await pitsaw::or_return(peer.receive());
+        told = pitsaw::this_task::now();
+        got.assign(reinterpret_cast<char const*>(some.bytes().data()), some.size());
+        co_return {};
+    });
+    EXPECT_TRUE(got.starts_with("HTTP/1.1 504 ")) << got;
+    EXPECT_GE(told - asked, 1s);
+    EXPECT_LE(told - asked, 1050ms);
+    EXPECT_TRUE(has(world.log.at(0), R"("end":"timed_out")"));
+}
+
+TEST(gateway_error, of_a_pause_comes_only_after_the_first_token) { // LG9
+    simulated_gateway world(
+        {{{1ms, std::string(stream_head)}, {3s, chunk("data: 1\n\n")}, {3s, chunk("data: 2\n\n")}}, false});
+    world.provider.idle_timeout = 1s;
+    auto const got = answer_to(world, call_of(streamed));
+    EXPECT_TRUE(got.starts_with("HTTP/1.1 200 ")) << got;
+    EXPECT_TRUE(has(got, "data: 1")) << got;
+    EXPECT_FALSE(has(got, "data: 2")) << got;
+    EXPECT_TRUE(has(world.log.at(0), R"("end":"timed_out")"));
+}
+
+TEST(gateway_error, of_a_call_that_takes_too_long_as_a_whole) {
+    upstream_script does{{{1ms, std::string(stream_head)}}, false};
+    for (int i = 0; i < 100; ++i) does.steps.push_back({100ms, chunk("data: 1\n\n")});
+    simulated_gateway world(does, {.seed = 0, .is_calm = true});
+    world.provider.total_timeout = 1s;
+    auto const got = answer_to(world, call_of(streamed));
+    EXPECT_EQ(body_of_chunked(got).bytes.size(), 9 * std::string_view("data: 1\n\n").size());
+    EXPECT_FALSE(body_of_chunked(got).is_whole);
+}
+
+TEST(gateway_key, is_nowhere_but_with_the_provider) { // LG12
+    constexpr std::string_view canary = "CANARY";
+    for (int const status : {200, 400, 401, 429, 500}) {
+        auto const body = R"({"error":{"message":"Incorrect API key provided: CANARY-up, CANARY-down"}})";
+        simulated_gateway world(
+            {{{1ms, "HTTP/1.1 " + std::to_string(status) +
+                        " X\r\nContent-Type: application/json\r\nContent-Length: " +
+                        std::to_string(std::string_view(body).size()) + "\r\n\r\n" + body}},
+             false});
+        world.how.keys.emplace_back("CANARY-down");
+        world.provider.api_key = gateway::secret("CANARY-up");
+        auto const call = "POST /v1/chat/completions?key=CANARY-query HTTP/1.1\r\nHost: a\r\nAuthorization: "
+                          "Bearer CANARY-down\r\n"
+                          "X-Api-Key: CANARY-x\r\nContent-Length: 13\r\n\r\n" +
+                          std::string(plain);
+        auto const got = answer_to(world, call);
+        EXPECT_TRUE(got.starts_with("HTTP/1.1 " + std::to_string(status))) << got;
+        EXPECT_EQ(has(got, canary), status == 200) << got; // what a model says is its own business
+        EXPECT_FALSE(has(world.log.at(0), canary)) << world.log.at(0);
+        EXPECT_FALSE(has(world.metrics, canary));
+        EXPECT_TRUE(has(world.upstream.received, "Authorization: Bearer CANARY-up\r\n"));
+        EXPECT_FALSE(has(world.upstream.received, "CANARY-down"));
+        EXPECT_FALSE(has(world.upstream.received, "CANARY-x"));
+        EXPECT_FALSE(has(world.upstream.received, "CANARY-query"));
+    }
+}
+
+} // namespace
