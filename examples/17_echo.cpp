@@ -1,7 +1,10 @@
-// An echo server and three clients. Nothing in the server checks for a stop, and nothing can be lost by one.
+// An echo server and three clients; with a port as its argument it serves there instead, until Ctrl-C.
+// Nothing in the server checks for a stop, and what it has received it answers.
 #include <pitsaw/pitsaw.hpp>
 
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <span>
 #include <string_view>
 
@@ -9,9 +12,9 @@ namespace ps = pitsaw;
 
 ps::task<ps::io_result<void>> echo(ps::tcp_stream peer) {
     for (;;) {
-        auto chunk = co_await ps::or_return(peer.receive()); // a lease: idle connections hold no buffer
-        if (chunk.empty()) co_return {};                     // the peer has finished
-        co_await ps::or_return(peer.send_all(chunk));
+        auto chunk = co_await ps::or_return(peer.receive());      // a lease: idle connections hold no buffer
+        if (chunk.empty()) co_return {};                          // the peer has finished
+        co_await ps::or_return(ps::shield(peer.send_all(chunk))); // a stop waits until that is sent
     }
 }
 
@@ -50,7 +53,15 @@ ps::task<ps::io_result<void>> work() {
     co_return *std::get<1>(first);
 }
 
-int main() { return ps::run(work()); }
+ps::task<ps::io_result<void>> serve_at(std::uint16_t port) {
+    auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::any(port)));
+    co_return co_await serve(listener);
+}
+
+int main(int count, char** words) {
+    if (count > 1) return ps::run(serve_at(static_cast<std::uint16_t>(std::atoi(words[1]))));
+    return ps::run(work());
+}
 
 // prints:
 // one: 3 bytes came back

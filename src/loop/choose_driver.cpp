@@ -18,17 +18,17 @@ auto asked_for() noexcept -> std::string_view {
     return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-template <class Driver>
-auto named(io_result<std::unique_ptr<Driver>> made, char const* name) -> driver_choice {
-    if (!made) return {.made = {}, .why = std::string("no driver: ") + name, .error = made.error()};
-    return {.made = std::move(*made), .why = std::string("PITSAW_DRIVER names ") + name, .error = {}};
+/// Which limit it is that memory ran into cannot be seen from the error.
+auto limit_behind(std::error_code refusal) -> std::string {
+    return refusal == std::errc::not_enough_memory ? ", RLIMIT_MEMLOCK is " + limit_text(limit::memlock) : "";
 }
 
-/// A refusal as a user reads it: which limit it is that memory ran into cannot be seen from the error.
-auto reason(std::error_code refusal) -> std::string {
-    auto text = refusal.message();
-    if (refusal == std::errc::not_enough_memory) text += ", RLIMIT_MEMLOCK is " + limit_text(limit::memlock);
-    return text;
+template <class Driver>
+auto named(io_result<std::unique_ptr<Driver>> made, char const* name) -> driver_choice {
+    if (!made)
+        return {
+            .made = {}, .why = "no driver: " + (name + limit_behind(made.error())), .error = made.error()};
+    return {.made = std::move(*made), .why = std::string("PITSAW_DRIVER names ") + name, .error = {}};
 }
 
 auto io_uring_or_epoll() -> driver_choice {
@@ -36,8 +36,9 @@ auto io_uring_or_epoll() -> driver_choice {
     if (ring) return {.made = std::move(*ring), .why = "io_uring works", .error = {}};
     auto instead = named(epoll_driver::make(), "epoll");
     instead.is_a_fallback = true;
-    if (instead.made)
-        instead.why = "the system refuses io_uring (" + reason(ring.error()) + "), so the driver is epoll";
+    auto const refusal = "io_uring (" + ring.error().message() + limit_behind(ring.error()) + ")";
+    instead.why = instead.made ? "the system refuses " + refusal + ", so the driver is epoll"
+                               : "no driver: " + refusal + ", epoll";
     return instead;
 }
 
@@ -60,7 +61,8 @@ auto consider_drivers() -> driver_choice {
 
 std::unique_ptr<driver> choose_driver() {
     auto choice = consider_drivers();
-    if (!choice.made) throw std::system_error(choice.error, choice.why);
+    if (!choice.made)
+        throw std::system_error(choice.error, "`pitsaw doctor` says what this machine has; " + choice.why);
     if (choice.is_a_fallback) std::fprintf(stderr, "pitsaw: %s\n", choice.why.c_str());
     return std::move(choice.made);
 }

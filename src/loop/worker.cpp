@@ -1,5 +1,7 @@
 #include "loop/worker.hpp"
 
+#include "os/posix/thread_number.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -73,6 +75,9 @@ void worker::stop_arrived(void* const self, bool) noexcept {
 }
 
 void worker::run(bool const& is_done) noexcept {
+    if (home_ == 0) home_ = this_thread_number();
+    check(home_ == this_thread_number(),
+          "a runtime belongs to the thread of its first sync_wait: make one on each thread");
     is_running_.store(true, std::memory_order_relaxed);
     polled_at_ = now();
     while (!is_done) {

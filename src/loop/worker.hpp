@@ -74,6 +74,7 @@ class worker final : public executor {
     bool has_looked_for_buffers_ = false;
     std::unique_ptr<driver> driver_;
     runtime_options options_;
+    std::uint64_t home_ = 0; ///< the number of the thread that runs it; none before the first run
     std::uint64_t turn_ = 0;
     time_point polled_at_; ///< the one reading of the clock that each turn needs
     std::uint32_t resumes_between_polls_;

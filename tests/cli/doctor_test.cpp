@@ -88,7 +88,8 @@ TEST(doctor, fails_where_every_driver_is_refused) {
     auto const told =
         doctor([] { return deny_calls({SYS_io_uring_setup, SYS_epoll_create1, SYS_eventfd2}, EMFILE); });
     EXPECT_EQ(told.status, 1);
-    EXPECT_TRUE(says(told, "driver                     none: no driver: epoll: Too many open files"));
+    EXPECT_TRUE(says(told, "driver                     none: no driver: io_uring (Too many open files), "
+                           "epoll: Too many open files"));
 }
 
 TEST(doctor, fails_where_there_are_no_descriptors) {

@@ -105,6 +105,33 @@ TEST_P(driver_laws, events_arrive_home) { // law 11
     EXPECT_EQ(events_arrive_home(*one, *other), "");
 }
 
+auto foreign_descriptors_reach_nobody(law_subject& subject, law_subject& other) -> finding {
+    law_loop loop(subject);
+    for (std::size_t i = 0; i < 3; ++i) {
+        auto const [left, right] = subject.connected_pair();
+        auto const [far_left, far_right] = other.connected_pair();
+        tracked* const late[] = {&loop.make_receive(far_left, 4), &loop.make_send(far_left, pattern(100, 4)),
+                                 &loop.make(op_code::close, far_right)};
+        for (auto* const op : late) loop.start(*op);
+        loop.io().discard(far_left);
+        if (!loop.run_until([&] { return loop.in_flight() == 0; }))
+            return "law 7: a descriptor of another driver: no final event";
+        for (auto const* const op : late)
+            if (to_error(op->result()) != std::errc::bad_file_descriptor)
+                return text("law 11: a ", name(op->code), " on another's descriptor ended with ",
+                            op->result());
+        if (!loop.send_all(right, i, 1) || loop.receive_all(left, i, 1) != 1)
+            return "law 11: an operation on another driver's descriptor reached one of this driver";
+    }
+    return loop.finding();
+}
+
+TEST_P(driver_laws, foreign_descriptors_reach_nobody) { // law 11
+    auto const one = make();
+    auto const other = make();
+    EXPECT_EQ(foreign_descriptors_reach_nobody(*one, *other), "");
+}
+
 auto close_ends_every_other_operation_first(law_subject& subject) -> finding {
     for (int round = 0; round < 10; ++round) {
         law_loop loop(subject);

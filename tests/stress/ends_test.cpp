@@ -45,6 +45,64 @@ TEST_P(ends, a_stream_dropped_at_the_very_end_is_closed_when_sync_wait_returns) 
     EXPECT_EQ(open_descriptors(), made) << before;
 }
 
+TEST_P(ends, a_listener_that_goes_leaves_its_port_at_once) {
+    auto const work = []() -> result {
+        std::uint16_t port = 0;
+        for (int i = 0; i < 3; ++i) {
+            auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(port)));
+            auto const at = co_await ps::or_return(listener.local_endpoint());
+            port = at.port();
+        }
+        co_return {};
+    };
+    run(work());
+}
+
+TEST_P(ends, a_runtime_that_a_thread_ran_is_destroyed_by_its_owner) {
+    auto const before = open_descriptors();
+    {
+        ps::runtime rt(ps::testing::make_driver(GetParam()));
+        std::thread runs([&rt] {
+            auto const work = []() -> result {
+                auto pair = co_await ps::or_return(ps::testing::connect_pair());
+                auto const got = co_await ps::or_return(pair.server.receive()); // until the stop
+                co_return {};
+            };
+            EXPECT_TRUE(ps::sync_wait(rt, work()).is_stopped());
+        });
+        rt.request_stop();
+        runs.join();
+    }
+    EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_P(ends, a_runtime_that_runs_on_a_second_thread_is_a_failed_check) {
+    auto const two_threads = [] {
+        ps::runtime rt(ps::testing::make_driver(GetParam()));
+        auto const once = [&rt] {
+            (void)ps::sync_wait(rt, [](int one) -> ps::task<int> { co_return one; }(1));
+        };
+        std::thread(once).join();
+        std::thread(once).join(); // which may have the first one's id
+    };
+    EXPECT_DEATH(two_threads(), "a runtime belongs to the thread of its first sync_wait");
+}
+
+TEST_P(ends, a_stream_that_is_moved_to_itself_stays_open) {
+    auto const work = []() -> result {
+        auto pair = co_await ps::or_return(ps::testing::connect_pair());
+        auto& same = pair.client;
+        pair.client = std::move(same);
+        co_await ps::or_return(pair.client.send_all(bytes_of("here")));
+        auto got = co_await ps::or_return(pair.server.receive());
+        auto& same_lease = got;
+        got = std::move(same_lease);
+        EXPECT_EQ(ps::testing::text_of(got.bytes()), "here");
+        co_return {};
+    };
+    run(work());
+}
+
 TEST_P(ends, options_of_a_stream_can_be_switched_off) {
     auto const no_delay_of_the_last = [] {
         auto value = -1;

@@ -56,6 +56,8 @@ class buffer_pool {
 /// stopping: none. Sizes: 24 bytes; at most one pool buffer of bytes.
 class lease {
   public:
+    using bound_to_runtime = void; ///< see sync_wait
+
     lease() = default;
     /// Of a pool's buffer.
     lease(buffer_pool& of, std::uint16_t buffer, std::uint32_t size) noexcept
@@ -67,11 +69,11 @@ class lease {
         : pool_(std::exchange(other.pool_, nullptr)), data_(std::exchange(other.data_, nullptr)),
           size_(std::exchange(other.size_, 0)), buffer_(other.buffer_) {}
     lease& operator=(lease&& other) noexcept {
-        lease old(std::move(*this));
-        pool_ = std::exchange(other.pool_, nullptr);
-        data_ = std::exchange(other.data_, nullptr);
-        size_ = std::exchange(other.size_, 0);
-        buffer_ = other.buffer_;
+        lease taken(std::move(other)); // itself, perhaps
+        std::swap(pool_, taken.pool_);
+        std::swap(data_, taken.data_);
+        std::swap(size_, taken.size_);
+        std::swap(buffer_, taken.buffer_);
         return *this;
     }
     ~lease() {

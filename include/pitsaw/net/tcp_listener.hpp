@@ -55,6 +55,8 @@ class [[nodiscard]] accept_operation : public operation_leaf {
 /// delivered; otherwise it stays in the backlog. Sizes: 24 bytes.
 class tcp_listener {
   public:
+    using bound_to_runtime = void; ///< see sync_wait
+
     static constexpr duration pause_min = std::chrono::milliseconds(10);
     static constexpr duration pause_max = std::chrono::seconds(1);
 
@@ -62,10 +64,10 @@ class tcp_listener {
     tcp_listener(tcp_listener&& other) noexcept
         : home_(other.home_), own_(std::exchange(other.own_, descriptor())), options_(other.options_) {}
     tcp_listener& operator=(tcp_listener&& other) noexcept {
-        tcp_listener old(std::move(*this));
-        home_ = other.home_;
-        own_ = std::exchange(other.own_, descriptor());
-        options_ = other.options_;
+        tcp_listener taken(std::move(other)); // itself, perhaps
+        std::swap(home_, taken.home_);
+        std::swap(own_, taken.own_);
+        std::swap(options_, taken.options_);
         return *this;
     }
     ~tcp_listener();

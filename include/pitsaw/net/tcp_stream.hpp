@@ -58,15 +58,17 @@ class [[nodiscard]] close_operation : public plain_operation {
 /// others wait their turn. Sizes: 16 bytes.
 class tcp_stream {
   public:
+    using bound_to_runtime = void; ///< see sync_wait
+
     tcp_stream() = default; ///< none
     /// Takes over a descriptor of this worker's driver.
     tcp_stream(executor_ref home, descriptor own) noexcept : home_(home), own_(own) {}
     tcp_stream(tcp_stream&& other) noexcept
         : home_(other.home_), own_(std::exchange(other.own_, descriptor())) {}
     tcp_stream& operator=(tcp_stream&& other) noexcept {
-        tcp_stream old(std::move(*this));
-        home_ = other.home_;
-        own_ = std::exchange(other.own_, descriptor());
+        tcp_stream taken(std::move(other)); // itself, perhaps
+        std::swap(home_, taken.home_);
+        std::swap(own_, taken.own_);
         return *this;
     }
     ~tcp_stream();

@@ -8,6 +8,7 @@
 #include <coroutine>
 #include <cstdio>
 #include <exception>
+#include <expected>
 #include <type_traits>
 #include <utility>
 
@@ -64,8 +65,15 @@ template <awaitable A> [[nodiscard]] auto sync_wait(runtime& on, A&& work) {
     return sync_wait_boundary<typename A::value_type>(on, std::move(work)).wait();
 }
 
+/// Whether a value must not outlive the runtime that it was made on; its type says so with a member type.
+template <class T> inline constexpr bool is_bound_to_runtime = requires { typename T::bound_to_runtime; };
+template <class T, class E>
+inline constexpr bool is_bound_to_runtime<std::expected<T, E>> = is_bound_to_runtime<T>;
+
 /// The same on a runtime of its own, which nobody else can wake: a deadlock is a checked error.
 template <awaitable A> [[nodiscard]] auto sync_wait(A&& work) {
+    static_assert(!is_bound_to_runtime<typename A::value_type>,
+                  "what this gives would outlive its runtime, which ends here: use sync_wait(runtime, work)");
     runtime_options options;
     options.is_closed_world = true;
     runtime own(std::move(options));
@@ -84,18 +92,22 @@ void print_failure(std::error_code failure) noexcept;
 /// ```cpp
 /// int main() { return ps::run(serve()); }      // Ctrl-C stops, drains, returns 0
 /// ```
-/// Lifetime, threads: as the `sync_wait` that makes a runtime of its own. Errors: those of the runtime and of
-/// `stop_on_signals` are thrown. Stopping: SIGINT and SIGTERM stop `work` with `stop_reason::shutdown`, its
-/// clean-ups run, and the result is 0; a second signal ends the process at once, see `stop_on_signals`. A
-/// signal ends a program and wakes no task, so a wait that nothing else can end is still the checked error
-/// that says "deadlock".
+/// Lifetime, threads: as the `sync_wait` that makes a runtime of its own. Errors: printed, those of the
+/// runtime and of `stop_on_signals` too. Stopping: SIGINT and SIGTERM stop `work` with
+/// `stop_reason::shutdown`, its clean-ups run, and the result is 0; a second signal ends the process at once,
+/// see `stop_on_signals`. A signal ends a program and wakes no task, so a wait that nothing else can end is
+/// still the checked error that says "deadlock".
 template <awaitable A> [[nodiscard]] int run(A&& work) {
-    runtime_options options;
-    options.is_closed_world = true;
-    runtime own(std::move(options));
-    auto end = [&own, &work] {
-        stop_on_signals const signals(own);
-        return sync_wait(own, std::move(work));
+    auto end = [&work] {
+        try {
+            runtime_options options;
+            options.is_closed_world = true;
+            runtime own(std::move(options));
+            stop_on_signals const signals(own);
+            return sync_wait(own, std::move(work));
+        } catch (...) { // there is no driver for a runtime, or no thread for the signals
+            return decltype(sync_wait(std::move(work)))::failed(std::current_exception());
+        }
     }();
     if (end.is_stopped()) return 0;
     if (end.has_exception()) {

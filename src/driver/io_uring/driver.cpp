@@ -1,5 +1,7 @@
 #include "driver/io_uring/driver.hpp"
 
+#include "os/posix/thread_number.hpp"
+
 #include "os/posix/socket.hpp"
 
 #include <pitsaw/base/check.hpp>
@@ -121,6 +123,7 @@ auto io_uring_driver::attach(native_handle handle) noexcept -> io_result<descrip
                 free_slots_.reserve(std::max<std::size_t>(16, 2 * slots_.size()));
             auto& fresh = slots_.emplace_back();
             fresh.index = static_cast<std::uint32_t>(slots_.size() - 1);
+            fresh.generation = first_generation_;
             free_slots_.push_back(fresh.index);
         } catch (...) {
             ::close(fd);
@@ -210,8 +213,8 @@ auto io_uring_driver::poll(std::span<event> out, time_point until) noexcept -> s
 }
 
 void io_uring_driver::go_home() noexcept {
-    auto const here = std::this_thread::get_id();
-    if (home_ != std::thread::id()) {
+    auto const here = this_thread_number();
+    if (home_ != 0) {
         check(home_ == here,
               "driver law 11 (home): only wake() may be called by another thread than the worker's");
         return;
@@ -301,7 +304,7 @@ auto io_uring_driver::drain(std::span<event> out, time_point deadline) noexcept 
                 each = behind;
             }
     drain_progress made;
-    made.events = turn(out, deadline, true);
+    if (in_flight_ != 0) made.events = turn(out, deadline, true);
     made.remaining = in_flight_;
     auto const consider = [&made](operation* each) {
         auto const is_older = [&](operation& one) {

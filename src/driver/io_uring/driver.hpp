@@ -1,5 +1,6 @@
 #pragma once
 #include "driver/direction.hpp"
+#include "driver/first_generation.hpp"
 #include "driver/io_uring/powers.hpp"
 #include "driver/io_uring/ring.hpp"
 #include "driver/operation_line.hpp"
@@ -9,7 +10,6 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <thread>
 #include <vector>
 
 namespace pitsaw::inline v0 {
@@ -180,7 +180,8 @@ class io_uring_driver final : public driver {
     std::size_t in_flight_ = 0;
     int wake_fd_ = -1; // without message_wake
     bool wake_is_armed_ = false;
-    std::thread::id home_;                              // none before the first poll
+    std::uint32_t const first_generation_ = first_generation();
+    std::uint64_t home_ = 0;                            // a thread's number; none before the first poll
     std::byte looked_at_{};                             // where every look puts its byte; nobody reads it
     std::atomic<wake_state> wake_{wake_state::running}; // any thread
 };

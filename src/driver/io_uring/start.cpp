@@ -254,6 +254,11 @@ void io_uring_driver::prepare_cancel(operation& op) noexcept {
 void io_uring_driver::discard(descriptor target) noexcept {
     auto* const on = find(target);
     if (on == nullptr || on->is_closing) return; // law 10: a stale descriptor reaches nothing
+    auto const is_empty = [](operation_line const& line) { return line.empty(); };
+    if (std::ranges::all_of(on->lines, is_empty)) { // as epoll does: whoever looks finds it closed
+        ::close(on->fd);
+        return free_slot(*on);
+    }
     ++in_flight_;
     ++sequence_;
     begin_close(*on, nullptr);

@@ -1,5 +1,6 @@
 #pragma once
 #include "driver/direction.hpp"
+#include "driver/first_generation.hpp"
 #include "driver/operation_line.hpp"
 
 #include <pitsaw/io/descriptor.hpp>
@@ -70,7 +71,7 @@ class readiness_table {
         auto index = first_free_;
         if (index == readiness_slot::nobody) {
             index = static_cast<std::uint32_t>(slots_.size());
-            slots_.emplace_back();
+            slots_.emplace_back().generation = first_generation_;
         } else {
             first_free_ = slots_[index].next_pending;
         }
@@ -111,6 +112,7 @@ class readiness_table {
 
   private:
     std::vector<readiness_slot> slots_;
+    std::uint32_t const first_generation_ = first_generation();
     std::uint32_t first_free_ = readiness_slot::nobody; // linked by next_pending
 };
 

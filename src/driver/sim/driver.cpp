@@ -1,5 +1,7 @@
 #include "driver/sim/driver.hpp"
 
+#include "os/posix/thread_number.hpp"
+
 #include <pitsaw/base/check.hpp>
 
 #include <algorithm>
@@ -42,8 +44,8 @@ auto sim_driver::up_to(duration most) noexcept -> duration {
 }
 
 void sim_driver::check_home() noexcept {
-    auto const here = std::this_thread::get_id();
-    if (home_ == std::thread::id{}) home_ = here;
+    auto const here = this_thread_number();
+    if (home_ == 0) home_ = here;
     check(home_ == here,
           "driver law 11 (home): only wake() may be called by another thread than the worker's");
 }
@@ -57,7 +59,7 @@ auto sim_driver::attach(native_handle handle) noexcept -> io_result<descriptor> 
     check(slot_of_handle_[number] == nobody, "a handle is attached once");
     auto index = static_cast<std::uint32_t>(slots_.size());
     if (free_slots_.empty()) {
-        slots_.emplace_back();
+        slots_.emplace_back().generation = first_generation_;
     } else {
         index = free_slots_.back();
         free_slots_.pop_back();
@@ -244,7 +246,7 @@ void sim_driver::wake() noexcept {
 void sim_driver::advance(duration by) { now_ = saturating_add(now_, std::max(by, duration::zero())); }
 
 auto sim_driver::drain(std::span<event> out, time_point deadline) noexcept -> drain_progress {
-    check_home();
+    if (counts_.in_flight != 0) check_home();
     for (std::uint32_t which = 0; which < records_.size(); ++which) {
         auto const& r = records_[which];
         auto const is_close = r.op == nullptr || r.op->code == op_code::close;

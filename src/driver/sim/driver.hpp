@@ -1,5 +1,6 @@
 #pragma once
 #include "driver/direction.hpp"
+#include "driver/first_generation.hpp"
 #include "driver/sim/loan.hpp"
 #include "driver/sim/observer.hpp"
 #include "driver/sim/options.hpp"
@@ -10,7 +11,6 @@
 
 #include <atomic>
 #include <deque>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -178,7 +178,8 @@ class sim_driver final : public driver {
     std::deque<pool> pools_;
     std::vector<step> agenda_; // a heap, the earliest first
     sim_statistics counts_;
-    std::thread::id home_;                // set by the first call that starts, cancels or polls
+    std::uint32_t const first_generation_ = first_generation();
+    std::uint64_t home_ = 0; // a thread's number, set by the first call that starts, cancels or polls
     std::atomic<std::uint32_t> woken_{0}; // any thread: 1 from a wake to the poll that it ends
 };
 
