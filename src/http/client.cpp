@@ -56,7 +56,7 @@ task<io_result<client_response>> client::send(endpoint const to, client_request 
     for (bool is_reused = connection != nullptr;; is_reused = false) {
         if (connection == nullptr) {
             auto stream = co_await or_return(tcp_stream::connect(to));
-            connection = std::make_unique<client_connection>(std::move(stream), to, pool_->options);
+            connection = std::make_unique<client_connection>(env.executor, std::move(stream), to, *pool_);
         }
         auto const done = co_await connection->exchange(ask);
         if (done.has_value()) break;
