@@ -6,6 +6,9 @@
 
 #include "stream_pair.hpp"
 
+#include <gtest/gtest.h>
+
+#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -60,9 +63,14 @@ fetch(http::client& with, endpoint at, http::method how, std::string_view target
     co_return co_await which.async_close();
 }
 
-/// Waits until something that other tasks do has happened.
+/// Waits until something that other tasks do has happened; a failure if it does not.
 [[nodiscard]] inline task<> wait_until(std::function<bool()> has_happened) {
-    while (!has_happened()) co_await sleep(std::chrono::milliseconds(1));
+    constexpr int looks_max = 20'000;
+    for (int looks = 0; looks < looks_max; ++looks) {
+        if (has_happened()) co_return;
+        co_await sleep(std::chrono::milliseconds(1));
+    }
+    ADD_FAILURE() << "what was waited for did not happen";
 }
 
 } // namespace pitsaw::testing

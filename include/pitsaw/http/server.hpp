@@ -64,8 +64,9 @@ static_assert(std::is_trivially_copyable_v<server_options>);
 /// Lifetime: listener and router outlive it; it ends after its last connection. Threads: the listener's
 /// worker. Errors: the listener's; a connection's end with it. Stopping: no new connection is accepted, idle
 /// ones close at once, and a request in progress has `drain_timeout` to be answered; then its handler is
-/// stopped; a second stop does that at once. A handler is also stopped, with `stop_reason::peer_gone`, when its client is gone: see
-/// `client_gone`. Sizes: an idle connection holds no buffer. Source: RFC 9110 and 9112.
+/// stopped; a second stop does that at once. A handler is also stopped, with `stop_reason::peer_gone`, when
+/// its client is gone: see `client_gone`. Sizes: an idle connection holds no buffer. Source: RFC 9110 and
+/// 9112.
 [[nodiscard]] task<io_result<void>> serve(tcp_listener& listener, router& routes, server_options how = {});
 
 } // namespace pitsaw::inline v0::http
