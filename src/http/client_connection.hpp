@@ -26,8 +26,8 @@ class connection_pool;
 /// request is sent meanwhile it stays, and what comes is the answer; so it costs nothing.
 ///
 /// Lifetime: its own. A connection that goes leaves it behind, for it may be in flight; closing the
-/// descriptor ends it, and then it frees itself. Threads: the connection's worker. Stopping: the wait for it stops, and
-/// what had come is lost with the connection.
+/// descriptor ends it, and then it frees itself. Threads: the connection's worker. Stopping: the wait for it
+/// stops, and what had come is lost with the connection.
 class resting_receive : operation, waiter {
   public:
     resting_receive(executor_ref on, descriptor of, client_connection& owner) noexcept

@@ -1,4 +1,4 @@
-// A client that leaves a stream of events, seen by the server's loop: it does not spin, and the handler is stopped.
+// A client that leaves a stream of events: the server's loop does not spin, and the handler is stopped.
 #include <pitsaw/http/event_stream.hpp>
 #include <pitsaw/http/server.hpp>
 
