@@ -212,8 +212,8 @@ TEST(client_pool_size, a_client_may_outlive_the_run_that_used_it) {
     ps::sim::world world;
     {
         http::client client;
-        auto const visit = [&client](ps::endpoint at) { return count_idle(client, at); };
-        EXPECT_TRUE(world.run(ps::testing::while_served(routes, visit)).value().has_value());
+        auto const counts = [&client](ps::endpoint at) { return count_idle(client, at); };
+        EXPECT_TRUE(world.run(ps::testing::while_served(routes, counts)).value().has_value());
     }
     EXPECT_EQ(world.imbalance(), "");
 }

@@ -113,7 +113,12 @@ result upload_by_our_client(ps::endpoint at) {
     co_return co_await is_refused(http::body(http::body::writer(write)));
 }
 
-TEST_P(refusal, reaches_our_own_client) { refuse_often(upload_by_our_client, 10); } // HT15
+using refusal_of_our_client = ps::testing::on_a_driver;
+
+TEST_P(refusal_of_our_client, is_read_after_its_upload) { run(refuse(upload_by_our_client, 10)); } // HT15
+
+INSTANTIATE_TEST_SUITE_P(drivers, refusal_of_our_client, ps::testing::real_drivers(),
+                         ps::testing::name_of_driver);
 
 INSTANTIATE_TEST_SUITE_P(drivers, refusal, ps::testing::every_driver(), ps::testing::name_of_driver);
 
