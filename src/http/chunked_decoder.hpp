@@ -21,8 +21,8 @@ class chunked_decoder {
     /// Bytes of extensions and trailers that a message may have.
     static constexpr std::size_t extras_max = 16384;
 
-    /// What is left of the chunk whose size was read last.
-    [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
+    /// What is left of the chunk; 0 while its size is not known.
+    [[nodiscard]] std::uint64_t left() const noexcept { return at_ == state::data ? left_ : 0; }
 
   private:
     enum class state : std::uint8_t {

@@ -58,7 +58,7 @@ task<io_result<client_response>> client::send(endpoint const to, client_request 
         if (connection == nullptr) {
             auto const patience = pool_->options.connect_timeout;
             auto stream = co_await or_return(with_timeout(patience, tcp_stream::connect(to)));
-            connection = std::make_unique<client_connection>(std::move(stream), to, pool_->options);
+            connection = std::make_unique<client_connection>(env.executor, std::move(stream), to, *pool_);
         }
         auto const done = co_await connection->exchange(ask);
         if (done.has_value()) break;

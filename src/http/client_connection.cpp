@@ -8,13 +8,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <new>
 #include <system_error>
 #include <utility>
 
 namespace pitsaw::inline v0::http {
 namespace {
 
-constexpr unsigned interim_max = 16; // 1xx before an answer
+constexpr unsigned interim_max = 16;     // 1xx before an answer
+constexpr std::size_t heap_bytes = 4096; // of a receive where there is no pool
 
 std::unexpected<std::error_code> failure(std::errc const what) noexcept {
     return std::unexpected(std::make_error_code(what));
@@ -22,12 +24,83 @@ std::unexpected<std::error_code> failure(std::errc const what) noexcept {
 
 } // namespace
 
-bool client_connection::is_silent(driver& io) const noexcept {
-    std::byte byte{};
-    operation probe(op_code::receive, stream_.as_descriptor());
-    set_buffer(probe, {&byte, 1});
-    event done;
-    return !io.attempt(probe, done);
+void resting_receive::begin() noexcept {
+    from_ = on_->find_buffers();
+    if (from_ != nullptr) {
+        options = op_option::pooled;
+        pool = from_->number();
+    } else {
+        own_.reset(new (std::nothrow) std::byte[heap_bytes]);
+        if (own_ == nullptr) return; // then nobody looks
+        set_buffer(*this, {own_.get(), heap_bytes});
+    }
+    at_ = stage::in_flight;
+    ++on_->operations;
+    on_->io->submit(*this);
+}
+
+void resting_receive::abandon::operator()(resting_receive* const one) const noexcept {
+    if (one->at_ != stage::in_flight) {
+        delete one;
+        return;
+    }
+    one->owner_ = nullptr;
+    ++one->on_->abandoned;
+}
+
+void resting_receive::ended(operation& self, event const& done) noexcept {
+    auto& receive = static_cast<resting_receive&>(self);
+    --receive.on_->operations;
+    receive.at_ = stage::ended;
+    receive.result_ = done.result;
+    auto const size = static_cast<std::uint32_t>(std::max(done.result, 0));
+    if (has(done.flags, event_flag::pooled))
+        receive.got_ = lease(*receive.from_, done.buffer, size);
+    else if (size != 0)
+        receive.got_ = lease(std::move(receive.own_), size);
+    if (receive.owner_ == nullptr) {
+        --receive.on_->abandoned;
+        delete &receive;
+    } else if (auto* const header = std::exchange(receive.header_, nullptr); header == nullptr) {
+        receive.owner_->pool_.evict(*receive.owner_);
+    } else if (done.result < 0 && header->env->stop.stop_requested() &&
+               to_error(done.result) == std::errc::operation_canceled) {
+        header->stop_here();
+    } else {
+        header->complete_here();
+    }
+}
+
+void resting_receive::asked(waiter& self) noexcept {
+    auto& receive = static_cast<resting_receive&>(self);
+    receive.on_->io->cancel(receive);
+}
+
+std::coroutine_handle<> resting_receive::arrival::start(promise_header& header) noexcept {
+    if (header.env->stop.stop_requested()) return header.stop_here();
+    if (of.at_ == stage::ended) return transfer(header);
+    of.header_ = &header;
+    return header.suspend_at(of);
+}
+
+io_result<lease> resting_receive::take() noexcept {
+    at_ = stage::none;
+    own_.reset();
+    if (result_ < 0) return std::unexpected(to_error(result_));
+    return std::move(got_);
+}
+
+client_connection::client_connection(executor_ref const on, tcp_stream to, endpoint const at,
+                                     connection_pool& of)
+    : pool_(of), resting_(new resting_receive(on, to.as_descriptor(), *this)), stream_(std::move(to)),
+      at_(at), limits_{of.options.header_bytes_max, of.options.header_bytes_max, of.options.headers_max},
+      out_(stream_, of.options.write_timeout), body_(stream_, in_, of.options.body_bytes_max, {}) {}
+
+void client_connection::rest(time_point const now) noexcept {
+    in_.release();
+    out_.release();
+    idle_since_ = now;
+    resting_->begin();
 }
 
 void client_connection::write_head(client_request& ask, framed_writer::framing const how) {
@@ -62,10 +135,20 @@ task<io_result<void>> client_connection::write(client_request& ask) {
     co_return co_await out_.flush();
 }
 
+/// What comes when nothing is there.
+task<io_result<lease>> client_connection::receive() {
+    if (resting_->has_begun()) {
+        auto got = co_await resting_->arrived();
+        bool const is_left = !got.has_value() && got.error() == std::errc::no_buffer_space;
+        if (!is_left) co_return io_result<lease>(std::move(got));
+    }
+    co_return co_await stream_.receive();
+}
+
 task<io_result<void>> client_connection::receive_more() {
     std::size_t came = 0;
     if (in_.unread().empty()) {
-        auto got = co_await or_return(stream_.receive());
+        auto got = co_await or_return(receive());
         came = got.size();
         if (came != 0) in_.take_head(std::move(got));
     } else {
@@ -110,24 +193,25 @@ task<io_result<void>> client_connection::exchange(client_request& ask) {
 }
 
 std::unique_ptr<client_connection> connection_pool::take(endpoint const& at, executor& on) noexcept {
-    auto const is_old = [&](auto const& one) { return on.now() - one->idle_since > options.idle_timeout; };
+    auto const is_old = [&](auto const& one) { return on.now() - one->idle_since() > options.idle_timeout; };
     std::erase_if(idle_, is_old);
-    for (;;) {
-        auto const found =
-            std::find_if(idle_.rbegin(), idle_.rend(), [&](auto const& one) { return one->at() == at; });
-        if (found == idle_.rend()) return nullptr;
-        auto taken = std::move(*found);
-        idle_.erase(std::next(found).base());
-        if (taken->is_silent(*on.io)) return taken;
-    }
+    auto const found =
+        std::find_if(idle_.rbegin(), idle_.rend(), [&](auto const& one) { return one->at() == at; });
+    if (found == idle_.rend()) return nullptr;
+    auto taken = std::move(*found);
+    idle_.erase(std::next(found).base());
+    return taken;
 }
 
-void connection_pool::give_back(std::unique_ptr<client_connection> one, time_point const now) {
+void connection_pool::give_back(std::unique_ptr<client_connection> one, time_point const now) noexcept {
     if (options.idle_max == 0) return;
-    one->release();
-    one->idle_since = now;
     if (idle_.size() >= options.idle_max) idle_.erase(idle_.begin());
-    idle_.push_back(std::move(one));
+    one->rest(now);
+    idle_.push_back(std::move(one)); // there is room: see the constructor
+}
+
+void connection_pool::evict(client_connection const& which) noexcept {
+    std::erase_if(idle_, [&which](auto const& one) { return one.get() == &which; });
 }
 
 } // namespace pitsaw::inline v0::http

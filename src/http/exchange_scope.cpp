@@ -29,7 +29,6 @@ std::optional<next_step> exchange_scope::await_resume() {
 }
 
 void exchange_scope::drain_until(time_point const at) noexcept {
-    if (is_draining_ && drain_at_ != never) return;
     is_draining_ = true;
     drain_at_ = at;
     on().timers.disarm(*this);
@@ -44,7 +43,9 @@ void exchange_scope::stop(stop_reason const why) noexcept {
 
 void exchange_scope::asked(waiter& self) noexcept {
     auto& scope = static_cast<exchange_scope&>(static_cast<stop_scope&>(self));
-    if (!scope.has_ended_) scope.drain_until(saturating_add(scope.on().now(), scope.limits_.drain_timeout));
+    if (scope.has_ended_) return;
+    if (scope.is_draining_) return scope.stop(stop_reason::shutdown); // asked again: nobody waits any more
+    scope.drain_until(saturating_add(scope.on().now(), scope.limits_.drain_timeout));
 }
 
 void exchange_scope::expired(timer_node& self) noexcept {

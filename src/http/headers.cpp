@@ -44,6 +44,7 @@ std::optional<std::string_view> header_view::find(std::string_view const name) c
 io_result<void> headers::try_add(std::string_view const name, std::string_view const value) {
     auto const invalid = std::unexpected(std::make_error_code(std::errc::invalid_argument));
     if (name.empty() || !is_all(name, is_token) || !is_all(value, is_field)) return invalid;
+    if (is_same_name(name, "host")) return invalid;
     if (is_hop_by_hop(name)) {
         if (!is_same_name(name, "connection") || !is_same_name(value, "close")) return invalid;
         asks_to_close_ = true; // and is written with the framing
@@ -65,8 +66,11 @@ headers& headers::add_end_to_end(header_view const received) {
             return is_same_name(one.name, "connection") && has_token(one.value, name);
         });
     };
+    auto const is_own = [](std::string_view name) {
+        return is_same_name(name, "date") || is_same_name(name, "expect") || is_same_name(name, "host");
+    };
     for (auto const& [name, value] : received)
-        if (!is_hop_by_hop(name) && !is_same_name(name, "date") && !is_named(name)) add(name, value);
+        if (!is_hop_by_hop(name) && !is_own(name) && !is_named(name)) add(name, value);
     return *this;
 }
 

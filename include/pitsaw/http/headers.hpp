@@ -74,20 +74,20 @@ class header_view {
 /// ps::http::response reply(303);
 /// reply.headers().add("Location", "/there");
 /// ```
-/// How a message is framed is not among them: Content-Length, Transfer-Encoding and the like are the
-/// library's, and adding one is an error; `Connection: close` alone is heard. Lifetime: a value. Threads: one
-/// at a time. Errors: `add` throws std::invalid_argument for a name that is no token, a value with CR, LF,
-/// NUL or another control character (which would be a field of its own, or a response), and a framing field;
-/// `try_add` gives `invalid_argument`. Stopping: none. Sizes: 40 bytes, and the text in recycled memory.
-/// Source: RFC 9110 sections 5.1 and 5.5.
+/// How a message is framed is not among them: Content-Length, Transfer-Encoding and the like, and Host, are
+/// the library's, and adding one is an error; `Connection: close` alone is heard. Lifetime: a value.
+/// Threads: one at a time. Errors: `add` throws std::invalid_argument for a name that is no token, a value
+/// with CR, LF, NUL or another control character (which would be a field of its own, or a response), and a
+/// field that is the library's; `try_add` gives `invalid_argument`. Stopping: none. Sizes: 40 bytes, and the
+/// text in recycled memory. Source: RFC 9110 sections 5.1 and 5.5.
 class headers {
   public:
     headers() = default;
 
     headers& add(std::string_view name, std::string_view value);
     [[nodiscard]] io_result<void> try_add(std::string_view name, std::string_view value);
-    /// All of a received message but what is hop-by-hop, what its `Connection` names (RFC 9110 section 7.6.1)
-    /// and `Date`.
+    /// All of a received message but what is hop-by-hop, what its `Connection` names (RFC 9110 section
+    /// 7.6.1), and `Date`, `Expect` and `Host`, which whoever passes it on says or answers itself.
     headers& add_end_to_end(header_view received);
 
     /// The first of that name.

@@ -25,16 +25,16 @@ enum class client_gone : std::uint8_t {
 struct server_options {
     std::uint32_t connections_max = 10'000; ///< at a time; further ones wait in the backlog
 
-    std::uint32_t header_bytes_max = 16'384; ///< of a head: 431
-    std::uint32_t target_bytes_max = 8'192;  ///< of a target: 414
-    std::uint32_t headers_max = 100;         ///< fields of a head: 431
-    std::uint64_t body_bytes_max = 1 << 20;  ///< of a request's body: 413
-
     duration idle_timeout = std::chrono::seconds(75);   ///< of a connection without a request
     duration header_timeout = std::chrono::seconds(10); ///< for a head, from its first byte: 408
     duration body_timeout = std::chrono::seconds(20);   ///< for a body, of the time its handler waits: 408;
     std::uint32_t body_rate_min = 1024;                 ///< and for each so many bytes a second more
     duration write_timeout = std::chrono::seconds(30);  ///< in which a client takes no byte
+
+    std::uint32_t header_bytes_max = 16'384; ///< of a head: 431
+    std::uint32_t target_bytes_max = 8'192;  ///< of a target: 414
+    std::uint32_t headers_max = 100;         ///< fields of a head: 431
+    std::uint64_t body_bytes_max = 1 << 20;  ///< of a request's body: 413
 
     duration drain_timeout = std::chrono::seconds(10);        ///< for requests in progress, after a stop
     duration linger_timeout = std::chrono::seconds(2);        ///< for a refused client to read the answer,
@@ -64,8 +64,9 @@ static_assert(std::is_trivially_copyable_v<server_options>);
 /// Lifetime: listener and router outlive it; it ends after its last connection. Threads: the listener's
 /// worker. Errors: the listener's; a connection's end with it. Stopping: no new connection is accepted, idle
 /// ones close at once, and a request in progress has `drain_timeout` to be answered; then its handler is
-/// stopped. A handler is also stopped, with `stop_reason::peer_gone`, when its client is gone: see
-/// `client_gone`. Sizes: an idle connection holds no buffer. Source: RFC 9110 and 9112.
+/// stopped; a second stop does that at once. A handler is also stopped, with `stop_reason::peer_gone`, when
+/// its client is gone: see `client_gone`. Sizes: an idle connection holds no buffer. Source: RFC 9110 and
+/// 9112.
 [[nodiscard]] task<io_result<void>> serve(tcp_listener& listener, router& routes, server_options how = {});
 
 } // namespace pitsaw::inline v0::http

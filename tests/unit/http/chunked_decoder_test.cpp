@@ -78,8 +78,9 @@ TEST(chunked_decoder, gives_the_same_verdict_wherever_the_bytes_are_cut) { // HT
         for (std::size_t cut = 0; cut <= one.bytes.size(); ++cut) {
             auto const all = decode(one.bytes, cut);
             EXPECT_EQ(all.end, one.wanted) << one.id << " at " << cut << ": " << one.bytes;
-            if (one.wanted == step::done) EXPECT_EQ(all.body, "hello");
-            if (one.wanted == step::done) EXPECT_EQ(all.rest, "");
+            if (one.wanted != step::done) continue;
+            EXPECT_EQ(all.body, "hello");
+            EXPECT_EQ(all.rest, "");
         }
     }
 }

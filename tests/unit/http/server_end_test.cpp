@@ -202,6 +202,28 @@ TEST(server_end, a_stop_closes_idle_connections_and_finishes_what_is_in_progress
     EXPECT_LT(end.after, 3s);
 }
 
+ps::task<ps::io_result<ps::duration>> stop_twice(seen& into) {
+    auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(0)));
+    auto const at = co_await ps::or_return(listener.local_endpoint());
+    auto routes = waiting_routes(into);
+    auto busy = co_await ps::or_return(ps::tcp_stream::connect(at));
+    co_await ps::or_return(ask(busy, "/wait"));
+    auto const begun = ps::this_task::now();
+    auto const stopped = co_await ps::with_timeout(3s, ps::with_timeout(1s, http::serve(listener, routes)));
+    EXPECT_FALSE(stopped.has_value());
+    co_return ps::io_result<ps::duration>(ps::this_task::now() - begun);
+}
+
+TEST(server_end, a_second_stop_ends_what_the_first_lets_finish) {
+    ps::sim::world world({.is_calm = true});
+    seen into;
+    auto const end = world.run(stop_twice(into));
+    EXPECT_TRUE(into.is_begun);
+    EXPECT_GE(*end.value(), 3s);
+    EXPECT_LT(*end.value(), 4s);
+    EXPECT_EQ(world.imbalance(), "");
+}
+
 TEST(server_end, a_stop_waits_for_a_request_no_longer_than_it_may) {
     auto const end = stopped_with("/wait");
     EXPECT_EQ(end.answer, "");

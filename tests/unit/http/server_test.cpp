@@ -207,8 +207,10 @@ TEST(server, goes_on_after_a_body_that_nobody_read) {
 
 // ---- Time
 
-ps::task<ps::io_result<std::string>> drip(ps::endpoint at, std::string_view bytes, ps::duration pause) {
+ps::task<ps::io_result<std::string>> drip(ps::endpoint at, std::string_view bytes, ps::duration pause,
+                                          ps::duration silence) {
     auto peer = co_await ps::or_return(ps::tcp_stream::connect(at));
+    co_await ps::sleep(silence);
     auto const sends = [](ps::tcp_stream& to, std::string_view all, ps::duration wait) -> ps::task<bool> {
         for (auto const& one : all) {
             auto const sent = co_await to.send_all(bytes_of({&one, 1}));
@@ -236,21 +238,22 @@ struct dripped {
     ps::duration after;
 };
 
-ps::task<ps::io_result<dripped>> drip_to_server(std::string_view bytes, ps::duration pause) {
+ps::task<ps::io_result<dripped>> drip_to_server(std::string_view bytes, ps::duration pause,
+                                                ps::duration silence) {
     auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(0)));
     auto const at = co_await ps::or_return(listener.local_endpoint());
     auto routes = all_routes();
     auto const before = ps::this_task::now();
-    auto first = co_await ps::when_any(http::serve(listener, routes), drip(at, bytes, pause));
+    auto first = co_await ps::when_any(http::serve(listener, routes), drip(at, bytes, pause, silence));
     dripped made;
     made.answer = **std::get<1>(first);
     made.after = ps::this_task::now() - before;
     co_return ps::io_result<dripped>(std::move(made));
 }
 
-dripped answer_to_drip(std::string_view bytes, ps::duration pause) {
+dripped answer_to_drip(std::string_view bytes, ps::duration pause, ps::duration silence = 0s) {
     ps::sim::world world({.is_calm = true});
-    auto end = world.run(drip_to_server(bytes, pause));
+    auto end = world.run(drip_to_server(bytes, pause, silence));
     return *end.value();
 }
 
@@ -266,6 +269,11 @@ TEST(server, a_connection_without_a_byte_has_the_idle_time) { // HT16
     EXPECT_EQ(end.answer, "");
     EXPECT_GE(end.after, 75s);
     EXPECT_LT(end.after, 76s);
+}
+
+TEST(server, a_connection_opened_early_has_all_of_the_head_time) { // HT16
+    auto const end = answer_to_drip("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 200ms, 70s);
+    EXPECT_EQ(end.answer.substr(0, 12), "HTTP/1.1 200"); // the last byte came 9 s after the first
 }
 
 TEST(server, bounds_a_slow_body) { // HT16
