@@ -1,11 +1,12 @@
 # `make help` says what there is. Everything real lives in CMakePresets.json and tools/; these are short names.
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
-.PHONY: help run doctor release test check bench asan tsan gcc debug ci clean
+.PHONY: help run tour doctor release test check bench asan tsan gcc debug ci clean
 
 help:
 	@echo 'make release     build release and run nothing'
-	@echo 'make run         build and take the tour: every program of examples/, in order'
+	@echo 'make run         build the gateway and run it: an OpenAI-compatible server with a mock model'
+	@echo 'make tour        build and run every program of examples/, in order'
 	@echo 'make doctor      say what this machine gives a runtime, and which driver it gets'
 	@echo 'make test        install what is missing, build release, run every test'
 	@echo 'make check       layers, names, format, lints, each header alone: what no compiler says'
@@ -18,6 +19,12 @@ help:
 	@echo 'JOBS=N limits how many compilers and tests run at once (now $(JOBS)).'
 
 run:
+	@tools/install_packages.sh build
+	@cmake --preset release --log-level=WARNING >/dev/null
+	@cmake --build --preset release --target gateway -j $(JOBS)
+	@exec build/release/apps/gateway/gateway $(ARGS)
+
+tour:
 	@tools/install_packages.sh build
 	@cmake --preset release --log-level=WARNING >/dev/null
 	@cmake --build --preset release --target pitsaw_examples -j $(JOBS)

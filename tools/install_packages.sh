@@ -29,6 +29,8 @@ look() { # fills `missing`
             need pkg-config command -v pkg-config
             need ccache command -v ccache
             need libcli11-dev sh -c 'echo "#include <CLI/CLI.hpp>" | c++ -std=c++23 -x c++ -E -'
+            need libtomlplusplus-dev sh -c 'echo "#include <toml++/toml.h>" | c++ -std=c++20 -x c++ -E -'
+            need libboost-json1.81-dev sh -c 'echo "#include <boost/json/basic_parser.hpp>" | c++ -x c++ -E -'
             need libgtest-dev sh -c 'echo "#include <gtest/gtest.h>" | c++ -x c++ -E -'
             ;;
         sanitize)
@@ -52,7 +54,9 @@ look
 [ ${#missing[@]} -gt 0 ] || exit 0
 mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
 
-line="apt-get install -y --no-install-recommends ${missing[*]}"
+# Nothing is removed: a newer package may exclude an older one that somebody needs, as those of Boost do.
+apt=(apt-get install -y --no-install-recommends --no-remove)
+line="${apt[*]} ${missing[*]}"
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
     as_root=(sudo)
@@ -68,10 +72,10 @@ if [ "$(id -u)" -ne 0 ] && ! sudo -n true 2>/dev/null; then
 fi
 echo "+ $line"
 export DEBIAN_FRONTEND=noninteractive
-if ! "${as_root[@]}" apt-get install -y --no-install-recommends "${missing[@]}"; then
+if ! "${as_root[@]}" "${apt[@]}" "${missing[@]}"; then
     # The lists of a fresh machine are empty or old.
     "${as_root[@]}" apt-get update
-    if ! "${as_root[@]}" apt-get install -y --no-install-recommends "${missing[@]}"; then
+    if ! "${as_root[@]}" "${apt[@]}" "${missing[@]}"; then
         printf 'apt-get could not install what is missing. The line was:\n    %s\n' "$line" >&2
         exit 1
     fi

@@ -16,9 +16,10 @@ upstream_script whole_answer(std::string_view body) {
 }
 
 constexpr std::string_view odd_call =
-    R"( {"z":1e3,"a":1.0,"unknown":{"model":"x"},"messages":[{"role":"user","content":"{\"a"}],"model":"m","\u0061b":null} )";
-constexpr std::string_view odd_answer =
-    R"({"usage":{"prompt_tokens":3,"completion_tokens":4},"z":1.0,"tool_calls":[{"index":0,"arguments":"\":\"\ud83d"}],"b":1e3})";
+    R"( {"z":1e3,"a":1.0,"unknown":{"model":"x"},"messages":[{"role":"user","content":"{\"a"}],)"
+    R"("model":"m","\u0061b":null} )";
+constexpr std::string_view odd_answer = R"({"usage":{"prompt_tokens":3,"completion_tokens":4},"z":1.0,)"
+                                        R"("tool_calls":[{"index":0,"arguments":"\":\"\ud83d"}],"b":1e3})";
 
 TEST(gateway, passes_a_call_and_its_answer_byte_by_byte) { // LG15
     simulated_gateway world(whole_answer(odd_answer));

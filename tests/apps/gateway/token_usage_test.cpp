@@ -21,10 +21,10 @@ void expect(usage_scan::of what, std::string_view text, std::uint64_t prompt, st
 }
 
 TEST(token_usage, of_a_document) {
-    expect(
-        usage_scan::of::document,
-        R"({"choices":[{"usage":{"prompt_tokens":9}}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}})",
-        3, 4);
+    expect(usage_scan::of::document,
+           R"({"choices":[{"usage":{"prompt_tokens":9}}],)"
+           R"("usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}})",
+           3, 4);
 }
 
 TEST(token_usage, of_the_last_event) {
