@@ -46,6 +46,7 @@ worker::~worker() {
     }
     wait_for_posters();
     take_inbox();
+    end_abandoned();
     check(operations == 0, "a runtime was destroyed with operations in flight");
     check(
         ready.empty() && foreign == 0,
@@ -86,6 +87,10 @@ void worker::run(bool const& is_done) noexcept {
     }
     deliver(driver_->poll(events_, time_point::min())); // what was discarded last is to be closed now
     is_running_.store(false, std::memory_order_relaxed);
+}
+
+void worker::end_abandoned() noexcept {
+    while (abandoned != 0) deliver(driver_->poll(events_, never));
 }
 
 void worker::resume_ready(bool const& is_done) noexcept {

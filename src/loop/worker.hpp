@@ -43,6 +43,9 @@ class worker final : public executor {
     void log(std::string_view line) noexcept override;
     [[nodiscard]] auto find_buffers() noexcept -> buffer_pool* override;
 
+    /// Between runs: waits for the operations whose owners are gone; each is being cancelled.
+    void end_abandoned() noexcept;
+
     /// From any thread; it may end the last run, and the runtime may be destroyed before it returns.
     void request_stop(stop_reason why) noexcept;
 

@@ -46,6 +46,7 @@ world::parts::parts(world_options const options)
       frames_before(frame_memory_statistics().live) {}
 
 world::parts::~parts() {
+    rt.loop().end_abandoned();
     for (auto const stream : streams) net->discard(stream);
     std::array<event, 16> out;
     while (net->drain(out, never).remaining != 0) {
@@ -82,7 +83,8 @@ std::size_t world::readable_bytes(descriptor const stream) const noexcept {
 }
 
 std::string world::imbalance() const {
-    auto const& worker = parts_->rt.loop();
+    auto& worker = parts_->rt.loop();
+    worker.end_abandoned();
     // Descriptors that were discarded may still be closing: that is the driver's work, and no imbalance.
     std::size_t orphans = 0;
     if (worker.operations == 0) {

@@ -35,6 +35,7 @@ class executor {
     std::uint64_t watched = UINT64_MAX;   ///< calls `on_watched_suspended` when `suspensions` gets here
     continuation* watched_leaf = nullptr; ///< calls `on_watched_completed` when this one completes
     std::uint32_t operations = 0;         ///< in flight at the driver
+    std::uint32_t abandoned = 0; ///< of these, whose owner is gone: each frees itself at its final event
     std::uint32_t foreign = 0;   ///< promises by other threads to post here: portals, foreign awaitables
     std::uint32_t unwinding = 0; ///< how many stopped frames are being destroyed
 

@@ -115,6 +115,9 @@ class tcp_stream {
 
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(own_); }
 
+    /// For an operation of one's own on it, which has ended before the stream goes.
+    [[nodiscard]] descriptor as_descriptor() const noexcept { return own_; }
+
   private:
     friend close_operation;
     friend class tcp_listener;

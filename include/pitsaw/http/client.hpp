@@ -1,0 +1,114 @@
+#pragma once
+#include <pitsaw/base/clock.hpp>
+#include <pitsaw/http/message.hpp>
+#include <pitsaw/io/result.hpp>
+#include <pitsaw/net/endpoint.hpp>
+#include <pitsaw/task/task.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace pitsaw::inline v0::http {
+
+class connection_pool;
+
+/// What a client asks.
+///
+/// ```cpp
+/// ps::http::client_request ask(ps::http::method::post, "api.example", "/items");
+/// ask.headers().add("Content-Type", "text/plain");
+/// ask.body() = ps::http::body(std::string("an item"));
+/// ```
+/// Lifetime: a value. Threads: one at a time. Errors: std::invalid_argument for a host or a target with
+/// characters that none may have. Stopping: none.
+class client_request {
+  public:
+    client_request(http::method what, std::string_view host, std::string_view target);
+
+    [[nodiscard]] http::method method() const noexcept { return method_; }
+    [[nodiscard]] std::string_view host() const noexcept { return host_; }
+    [[nodiscard]] std::string_view target() const noexcept { return target_; }
+    [[nodiscard]] http::headers& headers() noexcept { return headers_; }
+    [[nodiscard]] http::body& body() noexcept { return body_; }
+
+  private:
+    std::string host_;
+    std::string target_;
+    http::headers headers_;
+    http::body body_;
+    http::method method_;
+};
+
+/// What a server answered.
+///
+/// ```cpp
+/// auto reply = co_await ps::or_return(client.send(at, std::move(ask)));
+/// if (reply.status() == 200) use(co_await ps::or_return(ps::http::read_all(reply.body(), 65536)));
+/// ```
+/// Lifetime: within the client's. Fields are views that live as long as the body, taken or not. Once the body
+/// has been read to its end the connection serves the next request; dropped before that, it is closed.
+/// Threads: the client's worker. Errors: of the body, see body_source. Stopping: see there.
+class client_response {
+  public:
+    explicit client_response(std::unique_ptr<body_source> body, unsigned status, header_view headers) noexcept
+        : body_(std::move(body)), headers_(headers), status_(status) {}
+
+    [[nodiscard]] unsigned status() const noexcept { return status_; }
+    [[nodiscard]] header_view headers() const noexcept { return headers_; }
+    [[nodiscard]] body_source& body() noexcept { return *body_; }
+    /// For `response::stream`, which passes it on.
+    [[nodiscard]] std::unique_ptr<body_source> take_body() noexcept { return std::move(body_); }
+
+  private:
+    std::unique_ptr<body_source> body_;
+    header_view headers_;
+    unsigned status_;
+};
+
+/// The limits of a client.
+struct client_options {
+    std::uint32_t idle_max = 64;                      ///< connections that wait for a request, in all
+    duration idle_timeout = std::chrono::seconds(60); ///< after which one is not used again
+    std::uint32_t header_bytes_max = 65'536;          ///< of a response
+    std::uint32_t headers_max = 200;
+    std::uint64_t body_bytes_max = UINT64_MAX;         ///< of a response
+    duration write_timeout = std::chrono::seconds(30); ///< in which a server takes no byte
+};
+static_assert(std::is_trivially_copyable_v<client_options>);
+
+/// Sends requests, and keeps connections for the next.
+///
+/// ```cpp
+/// ps::http::client client;
+/// auto reply = co_await ps::or_return(ps::with_timeout(5s, client.send(at, std::move(ask))));
+/// ```
+/// A kept connection is closed as soon as the server closes it or says anything. If it closes one in the
+/// moment of the request, an idempotent request whose body can be sent twice is sent
+/// again, once, on a new connection; any other gives the error, for it may have been carried out.
+/// Lifetime: outlives its responses. Threads: one worker's. Errors: the connection's; `bad_message` for an
+/// answer that is none or is framed in two ways; `message_size` for one above the limits. Stopping: stops
+/// with its caller, whose scopes bound it in time; the connection is then closed. Sizes: 8 bytes,
+/// and for a kept connection some 800. Source: RFC 9112 section 9.
+class client {
+  public:
+    explicit client(client_options how = {});
+    client(client&&) noexcept;
+    ~client();
+
+    /// The answer, once its head has come.
+    [[nodiscard]] task<io_result<client_response>> send(endpoint to, client_request ask);
+
+    /// How many connections wait for a request.
+    [[nodiscard]] std::size_t idle() const noexcept;
+
+  private:
+    std::unique_ptr<connection_pool> pool_;
+};
+
+} // namespace pitsaw::inline v0::http
