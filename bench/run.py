@@ -151,12 +151,12 @@ class Tools:
         other.lacking = self.lacking
         return other
 
-    def target(self, name):
-        """Builds one of bench/CMakeLists.txt's programs in the release preset."""
+    def target(self, name, folder="bench"):
+        """Builds a program of ours, one of bench/CMakeLists.txt's unless it is said, in the release preset."""
         if not (RELEASE / "build.ninja").exists():
             run_command(["cmake", "--preset", "release"], cwd=ROOT)
         run_command(["cmake", "--build", "--preset", "release", "--target", name, "-j", str(os.cpu_count())], cwd=ROOT)
-        return RELEASE / "bench" / name
+        return RELEASE / folder / name
 
     def peer(self, source, *flags, header=None, package=None):
         """Compiles peers/SOURCE as our own code is: Clang, -O2. Without `header` the peer is absent."""

@@ -5,12 +5,12 @@ The last line is `N passed, N failed`, one for each step.
 """
 import argparse
 import concurrent.futures
-import json
 import os
 import pathlib
-import shlex
 import subprocess
 import sys
+
+import compile_flags
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("include", "src", "tests", "examples", "bench", "apps", "tools")
@@ -32,17 +32,14 @@ def format_is_right(jobs):
     return right
 
 
-def flags_of_a_test():
-    """The flags of one unit test, which sees include/, src/ and tests/."""
-    entries = json.loads((ROOT / "build/release/compile_commands.json").read_text())
-    words = shlex.split(next(entry["command"] for entry in entries if "/tests/unit/" in entry["file"]))
-    first = next(number for number, word in enumerate(words) if "clang++" in word)
-    return [word for word in words[first:words.index("-o")] if word != "-c"]
+def flags_of(part):
+    """The flags of one file in whose path this stands."""
+    return next(words for file, words in compile_flags.commands().items() if part in file)
 
 
 def headers_stand_alone(jobs):
     """Each header compiles with nothing before it, and twice; a public one also without sight of src/."""
-    flags = flags_of_a_test()
+    flags = flags_of("/tests/unit/")  # which sees include/, src/ and tests/
     public_flags = [flag for flag in flags if flag not in (f"-I{ROOT}/src", f"-I{ROOT}/tests")]
 
     def stands(header):

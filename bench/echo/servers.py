@@ -23,11 +23,11 @@ def need_io_uring(tools):
         raise tools.Absent("the system refuses io_uring")
 
 
-def ours(driver):
+def ours(driver, program="pitsaw_echo"):
     def build(tools):
         if driver == "io_uring":
             need_io_uring(tools)
-        return ["env", f"PITSAW_DRIVER={driver}", tools.target("pitsaw_echo"), PORT]
+        return ["env", f"PITSAW_DRIVER={driver}", tools.target(program), PORT]
     return build
 
 
@@ -47,25 +47,30 @@ ASIO = compiled("asio_coroutines.cpp", "-DBOOST_ASIO_HAS_CO_AWAIT", "-DBOOST_ASI
                 header="boost/asio.hpp", package="libboost-dev")
 
 
-def tokio(tools):
-    """With the distribution's crates: nothing is fetched."""
-    crates = pathlib.Path("/usr/share/cargo/registry")
-    cargo = shutil.which("cargo", path=f"{os.environ['PATH']}:{pathlib.Path.home()}/.cargo/bin")
-    if not cargo or not list(crates.glob("tokio-1*")):
-        raise tools.Absent("no cargo or no crate tokio (Debian packages cargo and librust-tokio-dev)")
-    package = tools.built / "tokio_echo"  # a copy, because cargo writes beside its sources
-    shutil.copytree(tools.folder / "peers/tokio_echo", package, dirs_exist_ok=True)
-    tools.output(cargo, "build", "--release", "--offline", "--quiet", "--manifest-path", package / "Cargo.toml",
-                 "--config", "source.crates-io.replace-with='system'", "--config",
-                 f"source.system.directory='{crates}'", "--config", f"build.target-dir='{package / 'target'}'")
-    return [package / "target/release/tokio_echo", "127.0.0.1", PORT]
+def cargo_package(name, crate, package):
+    """A folder of peers/, with the distribution's crates: nothing is fetched."""
+    def build(tools):
+        crates = pathlib.Path("/usr/share/cargo/registry")
+        cargo = shutil.which("cargo", path=f"{os.environ['PATH']}:{pathlib.Path.home()}/.cargo/bin")
+        if not cargo or not list(crates.glob(f"{crate}-[0-9]*")):
+            raise tools.Absent(f"no cargo or no crate {crate} (Debian packages cargo and {package})")
+        copy = tools.built / name  # because cargo writes beside its sources
+        shutil.copytree(tools.folder / "peers" / name, copy, dirs_exist_ok=True)
+        tools.output(cargo, "build", "--release", "--offline", "--quiet", "--manifest-path", copy / "Cargo.toml",
+                     "--config", "source.crates-io.replace-with='system'", "--config",
+                     f"source.system.directory='{crates}'", "--config", f"build.target-dir='{copy / 'target'}'")
+        return [copy / "target/release" / name, "127.0.0.1", PORT]
+    return build
 
 
-def go(tools):
-    tools.built.mkdir(parents=True, exist_ok=True)
-    program = tools.built / "go_echo"
-    tools.output(tools.program("go", package="golang-go"), "build", "-o", program, tools.folder / "peers/go_echo.go")
-    return [program, "127.0.0.1", PORT]
+def go_program(name):
+    def build(tools):
+        tools.built.mkdir(parents=True, exist_ok=True)
+        program = tools.built / name
+        compiler = tools.program("go", package="golang-go")
+        tools.output(compiler, "build", "-o", program, tools.folder / f"peers/{name}.go")
+        return [program, "127.0.0.1", PORT]
+    return build
 
 
 SERVERS = [
@@ -76,8 +81,8 @@ SERVERS = [
     ("asio-callbacks", compiled("asio_callbacks.cpp", header="boost/asio.hpp", package="libboost-dev")),
     ("asio-coroutines", ASIO),
     ("libuv", compiled("libuv.c", "-luv", header="uv.h", package="libuv1-dev")),
-    ("tokio", tokio),
-    ("go", go),
+    ("tokio", cargo_package("tokio_echo", "tokio", "librust-tokio-dev")),
+    ("go", go_program("go_echo")),
 ]
 
 
@@ -93,9 +98,9 @@ def accepts(port):
 
 
 @contextlib.contextmanager
-def serving(tools, command):
-    """The server, on core 0, and the port on which it serves."""
+def serving(tools, command, core=0):
+    """The server and the port on which it serves."""
     port = free_port()
     words = [port if word == PORT else word for word in command]
-    with tools.server(*words, core=0, ready=lambda: accepts(port)) as server:
+    with tools.server(*words, core=core, ready=lambda: accepts(port)) as server:
         yield server, port

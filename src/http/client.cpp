@@ -1,5 +1,6 @@
 #include <pitsaw/http/client.hpp>
 
+#include <pitsaw/scope/with_deadline.hpp>
 #include <pitsaw/task/or_return.hpp>
 #include <pitsaw/task/this_task.hpp>
 
@@ -55,7 +56,8 @@ task<io_result<client_response>> client::send(endpoint const to, client_request 
     auto connection = pool_->take(to, *env.executor);
     for (bool is_reused = connection != nullptr;; is_reused = false) {
         if (connection == nullptr) {
-            auto stream = co_await or_return(tcp_stream::connect(to));
+            auto const patience = pool_->options.connect_timeout;
+            auto stream = co_await or_return(with_timeout(patience, tcp_stream::connect(to)));
             connection = std::make_unique<client_connection>(env.executor, std::move(stream), to, *pool_);
         }
         auto const done = co_await connection->exchange(ask);

@@ -86,6 +86,7 @@ void worker::run(bool const& is_done) noexcept {
         if (!is_done) poll_once();
     }
     deliver(driver_->poll(events_, time_point::min())); // what was discarded last is to be closed now
+    end_abandoned();                                    // on this thread, whoever destroys the runtime
     is_running_.store(false, std::memory_order_relaxed);
 }
 

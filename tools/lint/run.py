@@ -9,7 +9,6 @@ A template is seen through its instantiations, hence through the tests that use 
 import argparse
 import collections
 import concurrent.futures
-import json
 import os
 import pathlib
 import re
@@ -18,6 +17,8 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import compile_flags  # noqa: E402, found only from here on
 FOLDERS = ("include", "src", "tests", "examples", "bench", "apps")
 
 RULES = {
@@ -114,17 +115,16 @@ def self_test():
 def own_jobs(only):
     """The translation units to look at: each that has a co_await, and for a header with one that none of them names,
     the header by itself."""
-    database = ROOT / "build" / "release" / "compile_commands.json"
-    if not database.exists():
-        sys.exit(f"{database}: missing; run `cmake --preset release`")
-    commands = {entry["file"]: entry["command"] for entry in json.loads(database.read_text())}
+    if not compile_flags.DATABASE.exists():
+        sys.exit(f"{compile_flags.DATABASE}: missing; run `cmake --preset release`")
+    commands = compile_flags.commands()
     units = [pathlib.Path(file) for file in sorted(commands)]
     units = [unit for unit in units if unit.is_relative_to(ROOT) and unit.relative_to(ROOT).parts[0] in FOLDERS]
     if gone := [unit for unit in units if not unit.exists()]:
-        sys.exit(f"{gone[0]}: gone, but still in {database}; run `cmake --preset release`")
+        sys.exit(f"{gone[0]}: gone, but still in {compile_flags.DATABASE}; run `cmake --preset release`")
     awaits = re.compile(r"^(?!\s*//).*\bco_(await|yield)\b", re.M)
     texts = {unit: unit.read_text() for unit in units}
-    jobs = [(unit, ["-p", str(database.parent)]) for unit in units if awaits.search(texts[unit])]
+    jobs = [(unit, ["--"] + commands[str(unit)][1:]) for unit in units if awaits.search(texts[unit])]
     named = "\n".join(texts[unit] for unit, _ in jobs)
     for header in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.hpp")):
         inner = str(header.relative_to(ROOT)).split("/", 1)[1]

@@ -78,6 +78,7 @@ struct client_options {
     std::uint32_t header_bytes_max = 65'536;          ///< of a response
     std::uint32_t headers_max = 200;
     std::uint64_t body_bytes_max = UINT64_MAX;         ///< of a response
+    duration connect_timeout = std::chrono::seconds(10);
     duration write_timeout = std::chrono::seconds(30); ///< in which a server takes no byte
 };
 static_assert(std::is_trivially_copyable_v<client_options>);
@@ -91,7 +92,7 @@ static_assert(std::is_trivially_copyable_v<client_options>);
 /// A kept connection is closed as soon as the server closes it or says anything. If it closes one in the
 /// moment of the request, an idempotent request whose body can be sent twice is sent
 /// again, once, on a new connection; any other gives the error, for it may have been carried out.
-/// Lifetime: outlives its responses. Threads: one worker's. Errors: the connection's; `bad_message` for an
+/// Lifetime: outlives its responses, and ends before its runtime. Threads: one worker's. Errors: the connection's; `bad_message` for an
 /// answer that is none or is framed in two ways; `message_size` for one above the limits. Stopping: stops
 /// with its caller, whose scopes bound it in time; the connection is then closed. Sizes: 8 bytes,
 /// and for a kept connection some 800. Source: RFC 9112 section 9.
