@@ -54,8 +54,8 @@ std::string all_answers() {
     return all;
 }
 
-/// Of four kinds in turn; a body has its length or chunks, and before one kind stands an empty line, which some
-/// clients send behind a body (RFC 9112 section 2.2).
+/// Of four kinds in turn; a body has its length or chunks, and before one kind stands an empty line, which
+/// some clients send behind a body (RFC 9112 section 2.2).
 std::string all_requests() {
     std::string all;
     for (int i = 0; i < count; ++i) {
