@@ -16,6 +16,11 @@ class input_buffer {
     [[nodiscard]] std::string_view unread() const noexcept { return unread_; }
     void consume(std::size_t const bytes) noexcept { unread_.remove_prefix(bytes); }
 
+    /// Before a request (RFC 9112 section 2.2).
+    void skip_empty_lines() noexcept {
+        while (unread_.starts_with("\r\n")) consume(2);
+    }
+
     /// The beginning of a head, when nothing is unread.
     void take_head(lease got) noexcept {
         head_ = std::move(got);

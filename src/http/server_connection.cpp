@@ -169,6 +169,7 @@ task<next_step> server_connection::exchange(std::size_t head_bytes) {
         auto step = co_await respond(head, reply);
         if (step == next_step::go_on) step = co_await next_request();
         if (step != next_step::go_on) co_return step;
+        in_.skip_empty_lines();
         auto const found = look();
         if (found <= 0 || out_.text().size() > gathered_max) {
             auto const sent = co_await out_.flush();
@@ -202,7 +203,7 @@ task<> serve_client(tcp_stream client, server_state& of) {
     time_point head_until = never; // of a head that has begun
     for (;;) {
         auto step = next_step::go_on;
-        while (in.unread().starts_with("\r\n")) in.consume(2); // RFC 9112 section 2.2
+        in.skip_empty_lines();
         auto const found = in.unread().empty() ? 0 : connection.look();
         if (found > 0) {
             auto work = connection.exchange(static_cast<std::size_t>(found));

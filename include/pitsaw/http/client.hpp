@@ -90,12 +90,12 @@ static_assert(std::is_trivially_copyable_v<client_options>);
 /// auto reply = co_await ps::or_return(ps::with_timeout(5s, client.send(at, std::move(ask))));
 /// ```
 /// A kept connection is closed as soon as the server closes it or says anything. If it closes one in the
-/// moment of the request, an idempotent request whose body can be sent twice is sent
-/// again, once, on a new connection; any other gives the error, for it may have been carried out.
-/// Lifetime: outlives its responses. Threads: one worker's. Errors: the connection's; `bad_message` for an
-/// answer that is none or is framed in two ways; `message_size` for one above the limits. Stopping: stops
-/// with its caller, whose scopes bound it in time; the connection is then closed. Sizes: 8 bytes,
-/// and for a kept connection some 800. Source: RFC 9112 section 9.
+/// moment of the request, an idempotent request whose body can be sent twice is sent again, once, on a new
+/// connection; any other gives the error, for it may have been carried out. Lifetime: outlives its responses,
+/// and ends before its runtime. Threads: one worker's. Errors: the connection's; `bad_message` for an answer
+/// that is none or is framed in two ways; `message_size` for one above the limits. Stopping: stops with its
+/// caller, whose scopes bound it in time; the connection is then closed. Sizes: 8 bytes, and for a kept
+/// connection some 800. Source: RFC 9112 section 9.
 class client {
   public:
     explicit client(client_options how = {});
