@@ -25,7 +25,8 @@ bool takes_more(int file) {
 access_log::access_log(std::string const& path) {
     if (path.empty()) return;
     is_ours_ = path != "-";
-    file_ = is_ours_ ? ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640) : STDOUT_FILENO;
+    file_ = is_ours_ ? ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0640)
+                     : STDOUT_FILENO;
     if (file_ < 0) throw std::system_error(errno, std::system_category(), "access log " + path);
     writer_ = std::thread([this] { run(); });
 }

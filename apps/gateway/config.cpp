@@ -5,6 +5,7 @@
 
 #include <netdb.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -89,6 +90,8 @@ class table_reader {
         std::string variable;
         text(by_name, variable);
         if (variable.empty()) return;
+        if (!into.empty())
+            fail(table_.get(by_name), by_name, "stands beside " + std::string(key) + "; keep one of them");
         auto const* const value = std::getenv(variable.c_str());
         if (value == nullptr || *value == '\0')
             fail(table_.get(by_name), by_name, "the environment has no variable " + variable);
@@ -153,7 +156,8 @@ void read_url(table_reader& reader, provider_config& into) {
     into.host = url.substr(scheme.size(), slash - scheme.size());
     into.path = url.substr(slash);
     while (into.path.ends_with('/')) into.path.pop_back();
-    if (into.path.find_first_of("?# ") != std::string::npos) fail("must have no query, fragment or space");
+    auto const is_odd = [](char c) { return c <= ' ' || c > '~' || c == '?' || c == '#'; };
+    if (std::ranges::any_of(url, is_odd)) fail("must be visible ASCII, without a query or a fragment");
     auto const colon = into.host.rfind(':');
     bool const has_port = colon != std::string::npos && into.host.find(']', colon) == std::string::npos;
     auto const name = into.host.substr(0, has_port ? colon : std::string::npos);
@@ -209,12 +213,16 @@ void read_server(toml::table const& from, std::string_view file, config& into) {
     }
     std::vector<std::string> keys;
     reader.texts("keys", keys);
+    if (auto const* const at = reader.find("keys"); at != nullptr && keys.empty())
+        reader.fail(at, "keys", "must not be empty; without the line nobody is asked for a key");
     for (auto& each : keys) into.keys.emplace_back(std::move(each));
     constexpr double gibibyte = 1 << 30;
     reader.count("connections_max", into.connections_max, 1, 1e6);
     reader.count("body_bytes_max", into.body_bytes_max, 1, 16 * gibibyte);
     reader.count("body_memory_bytes", into.body_memory_bytes, 4096, gibibyte);
     reader.text("spool_folder", into.spool_folder);
+    if (::access(into.spool_folder.c_str(), W_OK | X_OK) != 0)
+        reader.fail(reader.find("spool_folder"), "spool_folder", "must be a folder that can be written to");
     reader.seconds("drain_timeout", into.drain_timeout);
     reader.text("access_log", into.access_log);
     reader.finish();

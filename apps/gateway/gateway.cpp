@@ -33,7 +33,7 @@ std::string_view key_of(http::header_view headers) {
     constexpr std::string_view scheme = "bearer ";
     auto const found = headers.find("authorization");
     if (!found || !http::is_same_name(found->substr(0, scheme.size()), scheme)) return {};
-    return found->substr(scheme.size());
+    return found->substr(std::min(found->find_first_not_of(' ', scheme.size()), found->size()));
 }
 
 http::response refuse(call_record& record, api_error const& why, call_end end = call_end::refused) {
@@ -74,10 +74,23 @@ pitsaw::task<pitsaw::io_result<beginning>> begin(http::body_source& from, bool i
     co_return pitsaw::io_result<beginning>(std::move(made));
 }
 
-/// An error may quote the key that it refuses.
-void hide(std::string& in, std::string_view key) {
-    if (key.empty()) return;
-    for (std::size_t at = 0; (at = in.find(key, at)) != std::string::npos;) in.replace(at, key.size(), "***");
+pitsaw::task<http::response> not_allowed(http::request&) {
+    auto made = to_response({405, "invalid_request_error", "method_not_allowed", "a call is a POST"});
+    made.headers().add("Allow", "POST");
+    co_return made;
+}
+
+/// An error may quote the key that it refuses. What is shorter than any key is none.
+void hide(std::string& in, std::string_view const key) {
+    constexpr std::size_t key_bytes_min = 6;
+    if (key.size() < key_bytes_min || in.find(key) == std::string::npos) return;
+    std::string made;
+    std::string_view left = in;
+    for (std::size_t at = 0; (at = left.find(key)) != std::string_view::npos;) {
+        made.append(left.substr(0, at)).append("***");
+        left.remove_prefix(at + key.size());
+    }
+    in = made.append(left);
 }
 
 } // namespace
@@ -161,7 +174,9 @@ pitsaw::task<http::response> gateway_service::pass_on(http::request const& reque
             : limits.until;
     auto answer = co_await pitsaw::with_deadline(first_until, to.call(what));
     if (!answer.has_value()) co_return failed(record, answer.error());
-    bool const is_stream = answer->is_event_stream;
+    if (answer->status > 599) co_return failed(record, std::make_error_code(std::errc::bad_message));
+    bool const is_stream =
+        answer->is_event_stream && answer->status < 400; // an error is looked at as a whole
     answer_limits const first{is_stream ? pitsaw::duration::max() : how.idle_timeout,
                               is_stream ? first_until : limits.until};
     auto begun = co_await begin(*answer->body, is_stream, first);
@@ -171,8 +186,7 @@ pitsaw::task<http::response> gateway_service::pass_on(http::request const& reque
     auto const usage = is_stream ? usage_scan::of::events : usage_scan::of::document;
 
     if (answer->status >= 400) {
-        if (!begun->is_all && !is_stream)
-            co_return failed(record, std::make_error_code(std::errc::message_size));
+        if (!begun->is_all) co_return failed(record, std::make_error_code(std::errc::message_size));
         hide(begun->text, how.api_key.reveal());
         hide(begun->text, key_of(request.headers()));
     }
@@ -181,7 +195,7 @@ pitsaw::task<http::response> gateway_service::pass_on(http::request const& reque
     if (begun->is_all) {
         usage_scan scan(usage);
         scan.feed(begun->text);
-        record.facts.usage = scan.found();
+        record.facts.usage = scan.finish();
         record.facts.bytes_out = begun->text.size();
         record.facts.end = call_end::ok;
         reply.body() = http::body(std::move(begun->text));
@@ -200,6 +214,10 @@ pitsaw::task<pitsaw::io_result<void>> gateway_service::serve(pitsaw::tcp_listene
     http::router routes;
     for (auto const route : {"/v1/chat/completions"sv, "/v1/completions"sv, "/v1/embeddings"sv})
         routes.post(route, [this, route](http::request& request) { return relay(request, route); });
+    for (auto const route : {"/v1/chat/completions"sv, "/v1/completions"sv, "/v1/embeddings"sv})
+        for (auto const other :
+             {http::method::get, http::method::put, http::method::patch, http::method::delete_})
+            routes.add(other, route, not_allowed);
     routes.get("/v1/models", [this](http::request& request) -> pitsaw::task<http::response> {
         if (!is_known(request))
             co_return to_response({401, "invalid_request_error", "invalid_api_key",

@@ -49,6 +49,11 @@ struct handler {
         is_cut = false;
         return true;
     }
+    void tell_other() {
+        json_scalar value;
+        value.what = json_scalar::kind::other;
+        tell(value);
+    }
     bool tell_number(std::uint64_t number) {
         json_scalar value;
         value.what = json_scalar::kind::number;
@@ -60,6 +65,7 @@ struct handler {
     bool on_document_end(error_code&) { return true; }
     bool on_object_begin(error_code&) {
         is_object = true;
+        tell_other();
         if (arrays == 0 && ++depth <= told_depth) ends[depth] = path.size();
         return true;
     }
@@ -69,6 +75,7 @@ struct handler {
     }
     bool on_array_begin(error_code& error) {
         if (depth == 0) error = boost::json::error::not_object;
+        tell_other();
         ++arrays;
         return depth != 0;
     }

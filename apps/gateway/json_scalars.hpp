@@ -6,9 +6,9 @@
 
 namespace gateway {
 
-/// One value of a document that is neither an object nor an array.
+/// One value of a document; of an object or an array (`other`) only that it is there.
 struct json_scalar {
-    enum class kind : std::uint8_t { text, number, boolean, null };
+    enum class kind : std::uint8_t { text, number, boolean, null, other };
 
     kind what = kind::null;
     std::string_view text; ///< of a text: its first 256 bytes

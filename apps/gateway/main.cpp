@@ -7,23 +7,47 @@
 
 #include <CLI/CLI.hpp>
 
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 
 namespace {
 
 gateway::config load(std::string const& file) {
     if (file.empty()) return gateway::default_config();
     std::ifstream from(file, std::ios::binary);
-    if (!from) throw gateway::config_error(file + ": cannot be read");
+    if (!from || std::filesystem::is_directory(file)) throw gateway::config_error(file + ": cannot be read");
     std::string const text{std::istreambuf_iterator<char>(from), {}};
     return gateway::read_config(text, file);
 }
 
-pitsaw::task<pitsaw::io_result<void>> serve(gateway::gateway_service& service, pitsaw::endpoint at) {
+/// Each client may need a second descriptor for its provider, and the program a few of its own.
+void make_room_for_connections(gateway::config& how) {
+    constexpr rlim_t own = 32;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    auto const most = limit.rlim_cur > own + 2 ? (limit.rlim_cur - own) / 2 : 1;
+    if (how.connections_max <= most) return;
+    std::fprintf(
+        stderr, "gateway: %u connections at a time, and not %u: `ulimit -n` allows %llu descriptors\n",
+        static_cast<unsigned>(most), how.connections_max, static_cast<unsigned long long>(limit.rlim_cur));
+    how.connections_max = static_cast<std::uint32_t>(most);
+}
+
+/// A connection to a provider that is kept lives in the service, which therefore ends before its runtime.
+pitsaw::task<pitsaw::io_result<void>> serve(gateway::config how, gateway::surroundings with) {
+    auto const at = how.listen;
+    gateway::gateway_service service(std::move(how), std::move(with));
     auto listener = co_await pitsaw::tcp_listener::bind(at);
     if (!listener.has_value()) {
         std::fprintf(stderr, "gateway: cannot listen on %s: %s; --listen names another place\n",
@@ -57,13 +81,13 @@ int main(int count, char** words) {
             std::printf("the configuration is good\n");
             return 0;
         }
-        auto const at = how.listen;
+        make_room_for_connections(how);
+        std::signal(SIGPIPE, SIG_IGN); // a reader of the log may leave
         gateway::access_log log(how.access_log);
         gateway::surroundings with;
         with.log = [&log](std::string_view line) { log.write(line); };
         with.log_lines_dropped = [&log] { return log.dropped(); };
-        gateway::gateway_service service(std::move(how), std::move(with));
-        return pitsaw::run(serve(service, at));
+        return pitsaw::run(serve(std::move(how), std::move(with)));
     } catch (std::exception const& error) {
         std::fprintf(stderr, "gateway: %s\n", error.what());
         return 1;

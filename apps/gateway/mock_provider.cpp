@@ -166,9 +166,12 @@ json::value embedding(std::string_view text, bool is_base64) {
     return json::array(numbers.begin(), numbers.end());
 }
 
-std::string embeddings(upstream_call const& call) {
+/// A body of that size has at most as many inputs as the API allows.
+constexpr std::size_t embeddings_bytes_max = 64 << 10;
+
+std::string embeddings(upstream_call const& call, std::string_view body) {
     boost::system::error_code error;
-    auto const parsed = json::parse(std::string_view(call.body.in_memory()), error);
+    auto const parsed = json::parse(body, error);
     auto const* const asked = error ? nullptr : parsed.if_object();
     json::array inputs;
     bool is_base64 = false;
@@ -191,6 +194,9 @@ std::string embeddings(upstream_call const& call) {
                      {"usage", json::object{{"prompt_tokens", tokens}, {"total_tokens", tokens}}}});
 }
 
+constexpr char too_many[] = R"({"error":{"message":"the mock embeds at most 64 KiB at a time",)"
+                            R"("type":"invalid_request_error","param":"input","code":null}})";
+
 class mock_provider final : public provider {
   public:
     using provider::provider;
@@ -199,7 +205,14 @@ class mock_provider final : public provider {
         using result = pitsaw::io_result<upstream_answer>;
         if (what.path == "/embeddings") {
             co_await pitsaw::sleep(config.first_token_after);
-            co_return result(answer("application/json", std::make_unique<text_source>(embeddings(what))));
+            auto const body = what.body.in_memory();
+            if (what.body.size() > std::min(body.size(), embeddings_bytes_max)) {
+                auto made = answer("application/json", std::make_unique<text_source>(too_many));
+                made.status = 400;
+                co_return result(std::move(made));
+            }
+            co_return result(
+                answer("application/json", std::make_unique<text_source>(embeddings(what, body))));
         }
         auto const asked = what.facts.tokens_max == 0 ? config.tokens : what.facts.tokens_max;
         script made{.is_chat = what.path == "/chat/completions",

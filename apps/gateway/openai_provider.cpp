@@ -16,7 +16,7 @@ namespace http = pitsaw::http;
 /// Fields that are the client's business with the gateway. What an upstream compressed could not be looked
 /// at.
 bool stays_here(std::string_view name, bool passes_key) noexcept {
-    constexpr std::array names{"host", "accept-encoding", "expect", "cookie", "x-api-key", "api-key"};
+    constexpr std::array names{"accept-encoding", "cookie", "x-api-key", "api-key", "x-goog-api-key"};
     if (http::is_same_name(name, "authorization")) return !passes_key;
     return std::ranges::any_of(names, [name](auto one) { return http::is_same_name(name, one); });
 }
@@ -45,12 +45,23 @@ class openai_provider final : public provider {
         upstream_answer made;
         made.status = reply.status();
         made.is_event_stream = is_event_stream(reply.headers());
-        made.headers.add_end_to_end(reply.headers());
+        std::vector<http::header> returned;
+        for (auto const& one : reply.headers())
+            if (!names_a_key(one.value, what.headers)) returned.push_back(one);
+        made.headers.add_end_to_end(http::header_view(returned));
         made.body = reply.take_body();
         co_return pitsaw::io_result<upstream_answer>(std::move(made));
     }
 
   private:
+    /// Whether a field of an answer quotes what was sent as a key: ours, or the client's.
+    [[nodiscard]] bool names_a_key(std::string_view value, http::header_view asked) const {
+        auto const has = [value](std::string_view key) {
+            return !key.empty() && value.find(key) != value.npos;
+        };
+        auto const clients = asked.find("authorization").value_or("");
+        return has(config.api_key.reveal()) || has(clients.substr(clients.rfind(' ') + 1));
+    }
     static http::client_options options(provider_config const& how) {
         http::client_options made;
         made.connect_timeout = how.connect_timeout;

@@ -36,7 +36,10 @@ pitsaw::task<pitsaw::io_result<std::span<std::byte const>>> relayed_body::read()
         record_.facts.end = is_late ? call_end::timed_out : call_end::upstream_failed;
         co_return std::unexpected(piece.error());
     }
-    if (piece->empty()) record_.facts.end = call_end::ok;
+    if (piece->empty()) {
+        scan_.finish();
+        record_.facts.end = call_end::ok;
+    }
     co_return result(passed(*piece));
 }
 

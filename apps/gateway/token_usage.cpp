@@ -27,13 +27,21 @@ void usage_scan::feed(std::string_view piece) {
         (void)document_.feed(piece);
         return;
     }
-    while (auto const event = events_.next(piece)) {
-        if (event->data.find("\"usage\"") == std::string::npos) continue; // as almost all
-        token_usage found;
-        auto scalars = scalars_into(found);
-        (void)scalars.feed(event->data);
-        if (found.is_known) found_ = found;
-    }
+    while (auto const event = events_.next(piece)) look_at(*event);
+}
+
+void usage_scan::look_at(pitsaw::http::server_event const& event) {
+    if (event.data.find("\"usage\"") == std::string::npos) return; // as almost all
+    token_usage found;
+    auto scalars = scalars_into(found);
+    (void)scalars.feed(event.data);
+    if (found.is_known) found_ = found;
+}
+
+token_usage const& usage_scan::finish() {
+    if (what_ == of::events)
+        if (auto const event = events_.finish()) look_at(*event);
+    return found_;
 }
 
 } // namespace gateway

@@ -27,9 +27,14 @@ class usage_scan {
     usage_scan(usage_scan&&) = delete;
 
     void feed(std::string_view piece);
+    /// So far.
     [[nodiscard]] token_usage const& found() const noexcept { return found_; }
+    /// At the end of the answer, which may lack its last empty line.
+    token_usage const& finish();
 
   private:
+    void look_at(pitsaw::http::server_event const& event);
+
     static constexpr std::size_t event_bytes_max = 1 << 20;
 
     of what_;

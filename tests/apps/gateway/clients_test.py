@@ -101,6 +101,18 @@ class Clients:
             self.assertEqual(process.wait(5), -signal.SIGINT)
             answer.close()
 
+    def test_a_reader_of_the_log_may_leave(self):
+        words = [GATEWAY, "--listen", "127.0.0.1:0"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, "PITSAW_DRIVER": self.driver}) as process:
+            port = int(process.stderr.readline().split(":")[-1].split("/")[0])
+            process.stdout.close()
+            for _ in range(2):
+                self.assertEqual(ask(port, {"model": "mock"}).status, 200)
+                time.sleep(0.1)
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(5), 0)
+
     def test_clients_that_leave_are_gone_from_its_books(self):
         with gateway(self.driver, SLOW) as (_, port):
             for number in range(50):
@@ -132,6 +144,8 @@ url = "http://127.0.0.1:{upstream.getsockname()[1]}/v1"\n"""
             answer = ask(port, {"messages": [{"content": f"data:image/png;base64,{image}"}], "model": "m"})
             self.assertEqual(answer.read(), b"{}")
             self.assertLess(self.peak_memory(process.pid) - before, 4 << 20)
+            process.send_signal(signal.SIGINT)  # its connection to the upstream is kept until then
+            self.assertEqual(process.wait(10), 0)
 
     @staticmethod
     def answer_one(upstream):
@@ -145,6 +159,7 @@ url = "http://127.0.0.1:{upstream.getsockname()[1]}/v1"\n"""
             while left > 0:
                 left -= len(peer.recv(1 << 20))
             peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+            peer.recv(1)
 
     @staticmethod
     def peak_memory(pid):

@@ -149,4 +149,37 @@ TEST(gateway_key, is_nowhere_but_with_the_provider) { // LG12
     }
 }
 
+TEST(gateway_key, is_in_no_field_and_no_event_of_an_error) { // LG12
+    std::string const events = "data: 1\n\n", quoting = "data: {\"error\":\"CANARY-up\"}\n\n";
+    simulated_gateway world(
+        {{{1ms, "HTTP/1.1 401 X\r\nContent-Type: text/event-stream\r\nX-Echo: Bearer CANARY-up\r\n"
+                "X-Kept: 1\r\nTransfer-Encoding: chunked\r\n\r\n" +
+                    chunk(events)},
+          {1ms, chunk(quoting) + "0\r\n\r\n"}},
+         false});
+    world.provider.api_key = gateway::secret("CANARY-up");
+    auto const got = answer_to(world, call_of(streamed));
+    EXPECT_TRUE(got.starts_with("HTTP/1.1 401 ")) << got;
+    EXPECT_FALSE(has(got, "CANARY")) << got;
+    EXPECT_TRUE(has(got, "X-Kept: 1")) << got;
+    EXPECT_TRUE(has(got, "data: {\"error\":\"***\"}")) << got;
+}
+
+TEST(gateway_key, that_looks_like_what_hides_it_is_no_trap) {
+    for (auto const* const key : {"*", "***", "******", "a"}) {
+        simulated_gateway world(
+            {{{1ms, "HTTP/1.1 400 X\r\nContent-Length: 13\r\n\r\n******* a ***"}}, false});
+        auto const got =
+            answer_to(world, call_of(plain, "Authorization: Bearer " + std::string(key) + "\r\n"));
+        EXPECT_TRUE(got.starts_with("HTTP/1.1 400 ")) << got;
+    }
+}
+
+TEST(gateway_error, for_another_method) {
+    simulated_gateway world({});
+    auto const got = answer_to(world, "GET /v1/chat/completions HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_TRUE(got.starts_with("HTTP/1.1 405 ")) << got;
+    EXPECT_TRUE(has(got, R"("code":"method_not_allowed")")) << got;
+}
+
 } // namespace

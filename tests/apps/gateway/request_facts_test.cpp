@@ -55,6 +55,8 @@ TEST(request_facts, say_what_is_wrong) {
     for (auto const* const text : {R"({"model":""})", R"({"model":1})", R"({"model":null})"})
         EXPECT_EQ(facts_of(text).wrong, "'model' must be a text of 1 to 256 bytes") << text;
     EXPECT_EQ(facts_of(R"({"model":"a","x":1,"model":"b"})").wrong, "the request names a model twice");
+    for (auto const* const text : {R"({"model":"a","model":["b"]})", R"({"model":{"a":1}})"})
+        EXPECT_EQ(facts_of(text).wrong, "'model' must be a text of 1 to 256 bytes") << text;
     auto const long_name = R"({"model":")" + std::string(257, 'a') + "\"}";
     EXPECT_EQ(facts_of(long_name).wrong, "'model' must be a text of 1 to 256 bytes");
 }

@@ -14,6 +14,7 @@ void expect(usage_scan::of what, std::string_view text, std::uint64_t prompt, st
         usage_scan scan(what);
         scan.feed(text.substr(0, cut));
         scan.feed(text.substr(cut));
+        scan.finish();
         EXPECT_TRUE(scan.found().is_known) << cut;
         EXPECT_EQ(scan.found().prompt, prompt) << cut;
         EXPECT_EQ(scan.found().completion, completion) << cut;
@@ -48,6 +49,11 @@ TEST(token_usage, inside_of_x_groq) {
         "data: {\"x_groq\":{\"id\":\"a\",\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":6}}}\n\ndata: "
         "[DONE]\n\n",
         5, 6);
+}
+
+TEST(token_usage, of_a_last_event_without_its_empty_line) { // LG3
+    expect(usage_scan::of::events,
+           "data: 1\n\ndata: {\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":6}}", 5, 6);
 }
 
 TEST(token_usage, is_not_what_the_model_says) {
