@@ -32,8 +32,8 @@ using http_visit = std::function<task<io_result<void>>(endpoint)>;
 }
 
 /// The status of an answer and its body.
-[[nodiscard]] inline task<io_result<std::string>>
-fetch(http::client& with, endpoint at, http::method how, std::string_view target, std::string text = "") {
+[[nodiscard]] inline task<io_result<std::string>> fetch(http::client& with, endpoint at, http::method how,
+                                                        std::string_view target, std::string text = "") {
     http::client_request ask(how, "a", target);
     ask.body() = http::body(std::move(text));
     auto reply = co_await or_return(with.send(at, std::move(ask)));

@@ -36,6 +36,14 @@ inline constexpr auto character_kinds = [] {
     return all == kind;
 }
 
+/// Of a hexadecimal digit; -1: it is none.
+[[nodiscard]] constexpr int digit_of(char const c) noexcept {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
 /// Without white space at both ends.
 [[nodiscard]] constexpr std::string_view trimmed(std::string_view text) noexcept {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);

@@ -7,13 +7,6 @@
 namespace pitsaw::inline v0::http {
 namespace {
 
-constexpr int digit_of(char const c) noexcept {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 constexpr std::uint8_t digits_max = 16;
 
 } // namespace

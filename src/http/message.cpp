@@ -1,5 +1,7 @@
 #include <pitsaw/http/message.hpp>
 
+#include "http/characters.hpp"
+
 #include <pitsaw/task/or_return.hpp>
 
 #include <system_error>
@@ -26,12 +28,6 @@ class generated final : public body_source {
     async_generator<std::string> pieces_;
     std::string piece_;
 };
-
-constexpr int digit_of(char const c) noexcept {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 } // namespace
 

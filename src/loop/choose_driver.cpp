@@ -23,23 +23,33 @@ auto limit_behind(std::error_code refusal) -> std::string {
     return refusal == std::errc::not_enough_memory ? ", RLIMIT_MEMLOCK is " + limit_text(limit::memlock) : "";
 }
 
+// GCC 12 takes a sum of strings for a write out of bounds, so the texts are put together step by step.
 template <class Driver>
 auto named(io_result<std::unique_ptr<Driver>> made, char const* name) -> driver_choice {
-    if (!made)
-        return {
-            .made = {}, .why = "no driver: " + (name + limit_behind(made.error())), .error = made.error()};
-    return {.made = std::move(*made), .why = std::string("PITSAW_DRIVER names ") + name, .error = {}};
+    driver_choice choice;
+    choice.why = made ? "PITSAW_DRIVER names " : "no driver: ";
+    choice.why += name;
+    if (made) {
+        choice.made = std::move(*made);
+    } else {
+        choice.error = made.error();
+        choice.why += limit_behind(made.error());
+    }
+    return choice;
 }
 
 auto io_uring_or_epoll() -> driver_choice {
     auto ring = io_uring_driver::make();
     if (ring) return {.made = std::move(*ring), .why = "io_uring works", .error = {}};
-    auto instead = named(epoll_driver::make(), "epoll");
-    instead.is_a_fallback = true;
-    auto const refusal = "io_uring (" + ring.error().message() + limit_behind(ring.error()) + ")";
-    instead.why = instead.made ? "the system refuses " + refusal + ", so the driver is epoll"
-                               : "no driver: " + refusal + ", epoll";
-    return instead;
+    auto choice = named(epoll_driver::make(), "epoll");
+    choice.is_a_fallback = true;
+    std::string refusal = "io_uring (";
+    refusal.append(ring.error().message()).append(limit_behind(ring.error())).append(")");
+    if (choice.made)
+        choice.why.assign("the system refuses ").append(refusal).append(", so the driver is epoll");
+    else
+        choice.why.assign("no driver: ").append(refusal).append(", epoll");
+    return choice;
 }
 
 } // namespace

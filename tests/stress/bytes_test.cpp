@@ -160,12 +160,12 @@ result receive_stopped(ps::tcp_stream& from, received_bytes& books, ps::random_s
 }
 
 result send_at_random(ps::tcp_stream& to, received_bytes& books, ps::random_source& random) {
-    std::array<std::byte, 100> bytes{};
+    std::array<std::byte, 100> sent_now{};
     for (;;) {
-        auto const count = 1 + random.below(bytes.size());
-        for (std::size_t i = 0; i < count; ++i) bytes[i] = counter(books.sent + i);
+        auto const count = 1 + random.below(sent_now.size());
+        for (std::size_t i = 0; i < count; ++i) sent_now[i] = counter(books.sent + i);
         books.piece_sent = 0;
-        co_await ps::or_return(to.send_all(std::span(bytes).first(count), books.piece_sent));
+        co_await ps::or_return(to.send_all(std::span(sent_now).first(count), books.piece_sent));
         books.sent += std::exchange(books.piece_sent, 0);
         co_await ps::sleep(random_time(random, 100us));
     }

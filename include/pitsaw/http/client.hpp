@@ -77,7 +77,7 @@ struct client_options {
     duration idle_timeout = std::chrono::seconds(60); ///< after which one is not used again
     std::uint32_t header_bytes_max = 65'536;          ///< of a response
     std::uint32_t headers_max = 200;
-    std::uint64_t body_bytes_max = UINT64_MAX;         ///< of a response
+    std::uint64_t body_bytes_max = UINT64_MAX; ///< of a response
     duration connect_timeout = std::chrono::seconds(10);
     duration write_timeout = std::chrono::seconds(30); ///< in which a server takes no byte
 };
