@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,13 +21,16 @@ bool takes_more(int file) {
     return ::poll(&asked, 1, while_ms) != 0;
 }
 
+int open_to_append(std::string const& path) {
+    return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0640);
+}
+
 } // namespace
 
 access_log::access_log(std::string const& path) {
     if (path.empty()) return;
-    is_ours_ = path != "-";
-    file_ = is_ours_ ? ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0640)
-                     : STDOUT_FILENO;
+    if (path != "-") path_ = path;
+    file_ = path_.empty() ? STDOUT_FILENO : open_to_append(path_);
     if (file_ < 0) throw std::system_error(errno, std::system_category(), "access log " + path);
     writer_ = std::thread([this] { run(); });
 }
@@ -39,7 +43,19 @@ access_log::~access_log() {
     }
     changed_.notify_one();
     writer_.join();
-    if (is_ours_) ::close(file_);
+    if (!path_.empty()) ::close(file_);
+}
+
+/// Where the name stands for another file now, or for none, that is the one to write to.
+void access_log::follow_the_name() {
+    struct stat ours{}, named{};
+    if (path_.empty() || ::fstat(file_, &ours) != 0) return;
+    bool const is_there = ::stat(path_.c_str(), &named) == 0;
+    if (is_there && named.st_dev == ours.st_dev && named.st_ino == ours.st_ino) return;
+    int const made = open_to_append(path_);
+    if (made < 0) return; // the old one is better than none
+    ::close(file_);
+    file_ = made;
 }
 
 void access_log::write(std::string_view const line) {
@@ -62,7 +78,9 @@ void access_log::run() {
     using clock = std::chrono::steady_clock;
     constexpr auto gathering = std::chrono::milliseconds(20); // many lines go with one write
     constexpr auto patience = std::chrono::seconds(1);
+    constexpr auto looking = std::chrono::milliseconds(500); // after the name
     std::string writing;
+    auto look_at = clock::now() + looking;
     std::unique_lock lock(mutex_);
     for (;;) {
         changed_.wait(lock, [this] { return is_ending_ || !waiting_.empty(); });
@@ -70,6 +88,10 @@ void access_log::run() {
         writing.swap(waiting_);
         bool const is_last = is_ending_;
         lock.unlock();
+        if (auto const now = clock::now(); now >= look_at) {
+            follow_the_name();
+            look_at = now + looking;
+        }
         std::string_view left = writing;
         auto until = clock::time_point::max();
         while (!left.empty()) {

@@ -10,7 +10,8 @@
 namespace gateway {
 
 /// Writes lines to a file on a thread of its own, so that a slow disk or a pipe that nobody reads holds up no
-/// call: what does not fit in 1 MiB meanwhile is dropped and counted.
+/// call: what does not fit in 1 MiB meanwhile is dropped and counted. A file that has been renamed or removed,
+/// as logrotate does, is made anew within a second.
 ///
 /// Lifetime: its end waits for what was taken, for a second at most. Threads: `write` from one, `dropped`
 /// from any. Errors: std::system_error if the file cannot be opened; a write that fails drops its lines.
@@ -29,9 +30,10 @@ class access_log {
     static constexpr std::size_t waiting_max = 1 << 20; // bytes
 
     void run();
+    void follow_the_name();
 
+    std::string path_; // of a file that is ours; empty: it is not
     int file_ = -1;
-    bool is_ours_ = false; // to be closed
     std::mutex mutex_;
     std::condition_variable changed_;
     std::string waiting_;

@@ -217,7 +217,7 @@ void read_server(toml::table const& from, std::string_view file, config& into) {
         reader.fail(at, "keys", "must not be empty; without the line nobody is asked for a key");
     for (auto& each : keys) into.keys.emplace_back(std::move(each));
     constexpr double gibibyte = 1 << 30;
-    reader.count("connections_max", into.connections_max, 1, 1e6);
+    reader.count("connections_max", into.connections_max, 0, 1e6);
     reader.count("body_bytes_max", into.body_bytes_max, 1, 16 * gibibyte);
     reader.count("body_memory_bytes", into.body_memory_bytes, 4096, gibibyte);
     reader.text("spool_folder", into.spool_folder);

@@ -63,8 +63,7 @@ pitsaw::task<pitsaw::io_result<beginning>> begin(http::body_source& from, bool i
                                                  answer_limits const limits) {
     beginning made;
     while (made.text.size() <= held_max) {
-        auto const until =
-            std::min(limits.until, pitsaw::saturating_add(pitsaw::this_task::now(), limits.idle));
+        auto const until = limits.of_the_next(pitsaw::this_task::now(), is_one_enough);
         auto const piece = co_await pitsaw::with_deadline(until, from.read());
         if (!piece.has_value()) co_return std::unexpected(piece.error());
         made.is_all = piece->empty();
@@ -131,7 +130,9 @@ std::string gateway_service::metrics_text() const {
 }
 
 pitsaw::task<http::response> gateway_service::relay(http::request& request, std::string_view const route) {
-    call_record record(ledger_, route);
+    auto const stop = (co_await pitsaw::this_task::get_environment()).stop;
+    auto kept_record = std::make_unique<call_record>(ledger_, route, stop);
+    auto& record = *kept_record;
     if (!is_known(request))
         co_return refuse(record, {401, "invalid_request_error", "invalid_api_key",
                                   "the key is missing or is not one of this gateway"});
@@ -140,13 +141,15 @@ pitsaw::task<http::response> gateway_service::relay(http::request& request, std:
     for (;;) {
         auto const piece = co_await request.body().read();
         if (!piece.has_value()) { // the server says why
-            record.facts.end = call_end::refused;
+            bool const has_left = piece.error() == std::errc::connection_aborted ||
+                                  piece.error().category() == std::system_category();
+            record.facts.end = has_left ? call_end::client_closed : call_end::refused;
             throw std::system_error(piece.error());
         }
         if (piece->empty()) break;
         scan.feed(text_of(*piece));
         if (auto const kept = body.append(*piece); !kept)
-            co_return refuse(record, {500, "server_error", "no_space",
+            co_return refuse(record, {503, "server_error", "no_space",
                                       "the request is too long for this gateway just now"});
         record.facts.bytes_in += piece->size();
     }
@@ -161,39 +164,34 @@ pitsaw::task<http::response> gateway_service::relay(http::request& request, std:
     record.facts.provider = to->config.name;
     bool const passes_key = config_.keys.empty() && to->config.api_key.empty();
     upstream_call const call{route.substr("/v1"sv.size()), request.headers(), body, facts, passes_key};
-    co_return co_await pass_on(request, call, *to, std::move(record));
+    co_return co_await pass_on(request, call, *to, std::move(kept_record));
 }
 
 pitsaw::task<http::response> gateway_service::pass_on(http::request const& request, upstream_call const what,
-                                                      provider& to, call_record record) {
+                                                      provider& to,
+                                                      std::unique_ptr<call_record> kept_record) {
+    auto& record = *kept_record;
     auto const& how = to.config;
-    answer_limits const limits{how.idle_timeout, pitsaw::saturating_add(record.began(), how.total_timeout)};
-    auto const first_until =
-        what.facts.is_stream
-            ? std::min(limits.until, pitsaw::saturating_add(record.began(), how.first_token_timeout))
-            : limits.until;
-    auto answer = co_await pitsaw::with_deadline(first_until, to.call(what));
+    auto const until = pitsaw::saturating_add(record.began(), how.total_timeout);
+    auto const first_until = std::min(until, pitsaw::saturating_add(record.began(), how.first_token_timeout));
+    auto answer = co_await pitsaw::with_deadline(what.facts.is_stream ? first_until : until, to.call(what));
     if (!answer.has_value()) co_return failed(record, answer.error());
     if (answer->status > 599) co_return failed(record, std::make_error_code(std::errc::bad_message));
     bool const is_stream =
         answer->is_event_stream && answer->status < 400; // an error is looked at as a whole
-    answer_limits const first{is_stream ? pitsaw::duration::max() : how.idle_timeout,
-                              is_stream ? first_until : limits.until};
-    auto begun = co_await begin(*answer->body, is_stream, first);
+    answer_limits const limits{how.idle_timeout, first_until, until};
+    auto begun = co_await begin(*answer->body, is_stream, limits);
     if (!begun.has_value()) co_return failed(record, begun.error());
-    record.facts.status = answer->status;
-    if (is_stream) record.note_first_token();
-    auto const usage = is_stream ? usage_scan::of::events : usage_scan::of::document;
-
     if (answer->status >= 400) {
         if (!begun->is_all) co_return failed(record, std::make_error_code(std::errc::message_size));
         hide(begun->text, how.api_key.reveal());
         hide(begun->text, key_of(request.headers()));
     }
+    record.facts.status = answer->status;
     http::response reply(answer->status);
     reply.headers() = std::move(answer->headers);
     if (begun->is_all) {
-        usage_scan scan(usage);
+        usage_scan scan(is_stream ? usage_scan::of::events : usage_scan::of::document);
         scan.feed(begun->text);
         record.facts.usage = scan.finish();
         record.facts.bytes_out = begun->text.size();
@@ -205,8 +203,9 @@ pitsaw::task<http::response> gateway_service::pass_on(http::request const& reque
         if (!reply.headers().find("cache-control")) reply.headers().add("Cache-Control", "no-cache");
         if (!reply.headers().find("x-accel-buffering")) reply.headers().add("X-Accel-Buffering", "no");
     }
-    reply.body() = http::body(std::make_unique<relayed_body>(std::move(answer->body), std::move(begun->text),
-                                                             usage, limits, std::move(record)));
+    reply.body() = http::body(std::make_unique<relayed_body>(
+        std::move(answer->body), std::move(begun->text),
+        is_stream ? usage_scan::of::events : usage_scan::of::document, limits, std::move(kept_record)));
     co_return reply;
 }
 
@@ -234,7 +233,7 @@ pitsaw::task<pitsaw::io_result<void>> gateway_service::serve(pitsaw::tcp_listene
         co_return to_response({404, "invalid_request_error", "unknown_url", "there is nothing at this path"});
     });
     http::server_options how;
-    how.connections_max = config_.connections_max;
+    if (config_.connections_max != 0) how.connections_max = config_.connections_max;
     how.body_bytes_max = config_.body_bytes_max;
     how.drain_timeout = config_.drain_timeout;
     how.gone = http::client_gone::when_finished; // an upstream costs money

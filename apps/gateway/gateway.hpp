@@ -45,8 +45,9 @@ class gateway_service {
   private:
     [[nodiscard]] pitsaw::task<pitsaw::http::response> relay(pitsaw::http::request& request,
                                                              std::string_view route);
-    [[nodiscard]] pitsaw::task<pitsaw::http::response>
-    pass_on(pitsaw::http::request const& request, upstream_call what, provider& to, call_record record);
+    [[nodiscard]] pitsaw::task<pitsaw::http::response> pass_on(pitsaw::http::request const& request,
+                                                               upstream_call what, provider& to,
+                                                               std::unique_ptr<call_record> record);
     [[nodiscard]] bool is_known(pitsaw::http::request const& request) const;
     [[nodiscard]] provider* find(std::string_view model) const noexcept;
     [[nodiscard]] std::string models() const;

@@ -40,19 +40,21 @@ void ledger::ended(call_facts const& call) {
     lines_(boost::json::serialize(line));
 }
 
-call_record::call_record(ledger& in, std::string_view const route)
-    : ledger_(&in), began_(pitsaw::this_task::now()) {
+call_record::call_record(ledger& in, std::string_view const route, pitsaw::inplace_stop_token const stop)
+    : ledger_(in), began_(pitsaw::this_task::now()), on_stop_(stop, note_stop{*this, stop}) {
     facts.route = route;
     in.began();
 }
 
-call_record::call_record(call_record&& other) noexcept
-    : facts(std::move(other.facts)), ledger_(std::exchange(other.ledger_, nullptr)), began_(other.began_) {}
-
 call_record::~call_record() {
-    if (ledger_ == nullptr) return;
     facts.took = pitsaw::current_executor()->now() - began_;
-    ledger_->ended(facts);
+    ledger_.ended(facts);
+}
+
+void call_record::note_stop::operator()() const noexcept {
+    auto& end = self.facts.end;
+    if (end != call_end::gateway_failed && end != call_end::client_closed) return; // it had ended before
+    end = stop.reason() == pitsaw::stop_reason::shutdown ? call_end::shutdown : call_end::client_closed;
 }
 
 void call_record::note_first_token() { facts.first_token_after = pitsaw::this_task::now() - began_; }

@@ -2,6 +2,7 @@
 #include "gateway/metrics.hpp"
 
 #include <pitsaw/base/clock.hpp>
+#include <pitsaw/stop/inplace_stop_token.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -32,12 +33,13 @@ class ledger {
 
 /// A call from its head to its end, wherever that comes: its destructor writes it down.
 ///
-/// Lifetime: within the ledger's and on its worker. A call that nobody has given another end to has lost its
-/// client.
+/// Lifetime: within the ledger's and on its worker. Stopping: a call that is stopped before its end has lost
+/// its client, or the gateway ends: the reason tells which.
 class call_record {
   public:
-    call_record(ledger& in, std::string_view route);
-    call_record(call_record&& other) noexcept;
+    /// `stop`: what stops the call.
+    call_record(ledger& in, std::string_view route, pitsaw::inplace_stop_token stop);
+    call_record(call_record&&) = delete;
     ~call_record();
 
     call_facts facts;
@@ -46,8 +48,15 @@ class call_record {
     void note_first_token();
 
   private:
-    ledger* ledger_; // null: moved from
+    struct note_stop {
+        call_record& self;
+        pitsaw::inplace_stop_token stop;
+        void operator()() const noexcept;
+    };
+
+    ledger& ledger_;
     pitsaw::time_point began_;
+    pitsaw::inplace_stop_callback<note_stop> on_stop_;
 };
 
 } // namespace gateway

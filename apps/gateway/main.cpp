@@ -9,6 +9,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -29,19 +30,21 @@ gateway::config load(std::string const& file) {
     return gateway::read_config(text, file);
 }
 
-/// Each client may need a second descriptor for its provider, and the program a few of its own.
+/// Each client may need a second descriptor for its provider and a third for a long body; the program, a few.
 void make_room_for_connections(gateway::config& how) {
-    constexpr rlim_t own = 32;
+    constexpr rlim_t own = 32, each = 3;
+    constexpr rlim_t connections_max = 1'000'000;
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
     limit.rlim_cur = limit.rlim_max;
     if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    auto const most = limit.rlim_cur > own + 2 ? (limit.rlim_cur - own) / 2 : 1;
-    if (how.connections_max <= most) return;
-    std::fprintf(
-        stderr, "gateway: %u connections at a time, and not %u: `ulimit -n` allows %llu descriptors\n",
-        static_cast<unsigned>(most), how.connections_max, static_cast<unsigned long long>(limit.rlim_cur));
-    how.connections_max = static_cast<std::uint32_t>(most);
+    auto const most = std::clamp<rlim_t>((std::max(limit.rlim_cur, own) - own) / each, 1, connections_max);
+    if (how.connections_max > most)
+        throw gateway::config_error("server.connections_max: " + std::to_string(how.connections_max) +
+                                    " need " + std::to_string(how.connections_max * each + own) +
+                                    " descriptors, and `ulimit -Hn` allows " +
+                                    std::to_string(limit.rlim_cur));
+    if (how.connections_max == 0) how.connections_max = static_cast<std::uint32_t>(most);
 }
 
 /// A connection to a provider that is kept lives in the service, which therefore ends before its runtime.

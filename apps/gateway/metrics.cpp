@@ -47,6 +47,10 @@ std::string_view name(call_end const of) noexcept {
         return "timed_out";
     case call_end::upstream_failed:
         return "upstream_failed";
+    case call_end::shutdown:
+        return "shutdown";
+    case call_end::gateway_failed:
+        return "gateway_failed";
     }
     return "";
 }

@@ -13,7 +13,15 @@
 namespace gateway {
 
 /// How a call ended.
-enum class call_end : std::uint8_t { ok, refused, client_closed, timed_out, upstream_failed };
+enum class call_end : std::uint8_t {
+    ok,
+    refused,         ///< by the gateway
+    client_closed,   ///< the client left, broke off, or took no byte for too long
+    timed_out,       ///< the provider took too long
+    upstream_failed, ///< the provider could not be reached, or broke off
+    shutdown,        ///< the gateway's own end came first
+    gateway_failed,  ///< an exception
+};
 [[nodiscard]] std::string_view name(call_end of) noexcept;
 
 /// One call, as logs and metrics see it. Nothing in it is secret.
@@ -22,7 +30,7 @@ struct call_facts {
     std::string_view provider; ///< its name; empty: none was asked
     std::string model;
     unsigned status = 0; ///< that the client got; 0: none
-    call_end end = call_end::client_closed;
+    call_end end = call_end::gateway_failed;
     bool is_stream = false;
     token_usage usage;
     std::uint64_t bytes_in = 0, bytes_out = 0; ///< of bodies

@@ -31,6 +31,7 @@ void usage_scan::feed(std::string_view piece) {
 }
 
 void usage_scan::look_at(pitsaw::http::server_event const& event) {
+    has_event_ = true;
     if (event.data.find("\"usage\"") == std::string::npos) return; // as almost all
     token_usage found;
     auto scalars = scalars_into(found);

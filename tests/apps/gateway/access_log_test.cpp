@@ -6,12 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <system_error>
+#include <thread>
 
 namespace {
 
@@ -54,6 +56,21 @@ TEST(access_log, that_nobody_reads_drops_lines_and_holds_up_nobody) { // LG14
         EXPECT_GE(log.dropped(), 7'500U);                 // as much again may be on its way, and a pipe's own
     } // ends although nobody reads
     ::close(reader);
+}
+
+TEST(access_log, whose_file_is_renamed_goes_on_under_its_name) {
+    folder const in;
+    gateway::access_log log(in.path + "/log");
+    log.write("a line of the old file");
+    auto const until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (std::filesystem::file_size(in.path + "/log") == 0 && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::filesystem::rename(in.path + "/log", in.path + "/log.1");
+    while (!std::filesystem::exists(in.path + "/log") && std::chrono::steady_clock::now() < until) {
+        log.write("a line");
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_TRUE(std::filesystem::exists(in.path + "/log"));
 }
 
 TEST(access_log, that_cannot_be_opened_is_an_error) {

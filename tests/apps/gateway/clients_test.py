@@ -168,11 +168,14 @@ url = "http://127.0.0.1:{upstream.getsockname()[1]}/v1"\n"""
 
     def test_the_package_of_openai(self):
         if NPM is None:
-            return
+            self.skipTest("there is no npm")
         folder = FOLDER / "openai"
         shutil.copytree(HERE / "openai", folder, dirs_exist_ok=True)
         if not (folder / "node_modules/openai").exists():
-            subprocess.run([NPM, "ci", "--no-audit", "--no-fund", "--silent"], cwd=folder, check=True)
+            fetched = subprocess.run([NPM, "ci", "--no-audit", "--no-fund", "--silent"], cwd=folder, timeout=120,
+                                     capture_output=True, text=True, check=False)
+            if fetched.returncode != 0:
+                self.skipTest("npm cannot fetch the package: " + fetched.stderr)
         with gateway(self.driver, SLOW) as (_, port):
             done = subprocess.run(["node", "client.mjs", f"http://127.0.0.1:{port}/v1"], cwd=folder, timeout=60,
                                   capture_output=True, text=True, check=False)

@@ -101,6 +101,18 @@ TEST(gateway_error, of_a_first_token_that_is_late) { // LG9
     EXPECT_TRUE(has(world.log.at(0), R"("end":"timed_out")"));
 }
 
+TEST(gateway_error, of_a_first_token_is_not_put_off_by_comments) { // LG9
+    upstream_script does{{{1ms, std::string(stream_head)}}, false};
+    for (int i = 0; i < 100; ++i) does.steps.push_back({100ms, chunk(": ping\n\n")});
+    simulated_gateway world(does, {.seed = 0, .is_calm = true});
+    world.provider.first_token_timeout = 1s;
+    auto const got = body_of_chunked(answer_to(world, call_of(streamed)));
+    EXPECT_EQ(got.bytes.size(), 9 * std::string_view(": ping\n\n").size()); // passed on nevertheless
+    EXPECT_FALSE(got.is_whole);
+    EXPECT_TRUE(has(world.log.at(0), R"("end":"timed_out")")) << world.log.at(0);
+    EXPECT_FALSE(has(world.log.at(0), "first_token_ms"));
+}
+
 TEST(gateway_error, of_a_pause_comes_only_after_the_first_token) { // LG9
     simulated_gateway world(
         {{{1ms, std::string(stream_head)}, {3s, chunk("data: 1\n\n")}, {3s, chunk("data: 2\n\n")}}, false});
@@ -173,6 +185,30 @@ TEST(gateway_key, that_looks_like_what_hides_it_is_no_trap) {
             answer_to(world, call_of(plain, "Authorization: Bearer " + std::string(key) + "\r\n"));
         EXPECT_TRUE(got.starts_with("HTTP/1.1 400 ")) << got;
     }
+}
+
+TEST(gateway_books, say_that_the_gateway_ended_a_stream) {
+    upstream_script does{{{1ms, std::string(stream_head)}}, false};
+    for (int i = 0; i < 1000; ++i) does.steps.push_back({10ms, chunk("data: 1\n\n")});
+    simulated_gateway world(does, {.seed = 0, .is_calm = true});
+    world.how.drain_timeout = 100ms;
+    world.stopped_after = 50ms;
+    auto const got = body_of_chunked(answer_to(world, call_of(streamed)));
+    EXPECT_FALSE(got.is_whole);
+    EXPECT_GE(got.bytes.size(), 10 * std::string_view("data: 1\n\n").size()); // it drained first
+    EXPECT_TRUE(has(world.log.at(0), R"("end":"shutdown")")) << world.log.at(0);
+}
+
+TEST(gateway_books, say_that_a_client_left_in_its_request) {
+    simulated_gateway world({});
+    world.run([&](endpoint at) -> task<io_result<void>> {
+        auto peer = co_await pitsaw::or_return(tcp_stream::connect(at));
+        auto const half = call_of(plain).substr(0, call_of(plain).size() - 3);
+        co_await pitsaw::or_return(peer.send_all(std::as_bytes(std::span(half))));
+        co_await pitsaw::sleep(50ms);
+        co_return co_await peer.async_close();
+    });
+    EXPECT_TRUE(has(world.log.at(0), R"("end":"client_closed")")) << world.log.at(0);
 }
 
 TEST(gateway_error, for_another_method) {

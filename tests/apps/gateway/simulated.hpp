@@ -130,7 +130,8 @@ class simulated_gateway {
     }();
     config how;
     bool is_upstream_there = true;
-    std::vector<std::string> log; ///< the access log's lines
+    pitsaw::duration stopped_after = pitsaw::duration::max(); ///< the gateway is asked to end
+    std::vector<std::string> log;                             ///< the access log's lines
     std::string metrics;
     std::uint64_t open_calls = 0; ///< after the visit
 
@@ -147,12 +148,17 @@ class simulated_gateway {
         with.log = [this](std::string_view line) { log.emplace_back(line); };
         with.clock = []() noexcept -> std::int64_t { return 0; };
         gateway_service service(how, std::move(with));
-        auto first = co_await pitsaw::when_any(service.serve(listener), upstream.serve(upstream_listener),
+        auto first = co_await pitsaw::when_any(served(service, listener), upstream.serve(upstream_listener),
                                                visited(service, what, at));
         if (auto& done = std::get<2>(first)) co_return *done;
         co_return std::unexpected(std::make_error_code(std::errc::connection_aborted));
     }
 
+    task<io_result<void>> served(gateway_service& service, pitsaw::tcp_listener& listener) {
+        auto const end = co_await pitsaw::with_timeout(stopped_after, service.serve(listener));
+        if (!end.has_value() && end.error() != std::errc::timed_out) co_return end;
+        for (;;) co_await pitsaw::sleep(std::chrono::hours(1)); // until the visit is over
+    }
     /// Waits for calls to end, too: the gateway notices a client that went a little later.
     task<io_result<void>> visited(gateway_service& service, visit& what, endpoint at) {
         auto const end = co_await what(at);
