@@ -10,8 +10,8 @@
 namespace gateway {
 
 /// Writes lines to a file on a thread of its own, so that a slow disk or a pipe that nobody reads holds up no
-/// call: what does not fit in 1 MiB meanwhile is dropped and counted. A file that has been renamed or removed,
-/// as logrotate does, is made anew within a second.
+/// call: what does not fit in 1 MiB meanwhile is dropped and counted. A file that is renamed or removed, as
+/// logrotate does, is made anew within a second.
 ///
 /// Lifetime: its end waits for what was taken, for a second at most. Threads: `write` from one, `dropped`
 /// from any. Errors: std::system_error if the file cannot be opened; a write that fails drops its lines.
