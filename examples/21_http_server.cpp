@@ -76,7 +76,7 @@ int main() { return ps::run(work()); }
 // prints:
 // GET /greet/Ada: 200 hello, Ada
 // POST /count: 200 1000 bytes
-// GET /count: 405 method not allowed
+// GET /count: 405 Method Not Allowed
 //
 // event: tick 1
 // event: tick 2

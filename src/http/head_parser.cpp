@@ -32,19 +32,22 @@ int parse_version(std::string_view const text, message_head& into) noexcept {
     return is_one ? 505 : 400;
 }
 
+/// What it cannot take stays empty.
 int parse_request_line(std::string_view line, head_limits const& limits, message_head& into) noexcept {
     auto const space = line.find(' ');
     if (space == std::string_view::npos || space == 0) return 400;
-    into.method_name = line.substr(0, space);
-    if (!is_all(into.method_name, is_token)) return 400;
+    auto const method_name = line.substr(0, space);
+    if (!is_all(method_name, is_token)) return 400;
+    into.method_name = method_name;
+    into.what = method_of(method_name);
     line.remove_prefix(space + 1);
     auto const second = line.find(' ');
     if (second == std::string_view::npos || second == 0) return 400;
-    into.target = line.substr(0, second);
-    if (into.target.size() > limits.target_bytes) return 414;
-    if (!is_all(into.target, is_target)) return 400;
+    auto const target = line.substr(0, second);
+    if (target.size() > limits.target_bytes) return 414;
+    if (!is_all(target, is_target)) return 400;
+    into.target = target;
     if (int const refused = parse_version(line.substr(second + 1), into)) return refused;
-    into.what = method_of(into.method_name);
     bool const is_form_known = into.target.front() == '/' || into.what == method::connect ||
                                into.target.starts_with("http://") || into.target.starts_with("https://") ||
                                (into.what == method::options && into.target == "*");
@@ -177,6 +180,9 @@ std::ptrdiff_t head_search::look(std::string_view const text, head_limits const&
 
 int parse_request_head(std::string_view text, head_limits const& limits, message_head& into) {
     seen of;
+    into.what = method::other;
+    into.method_name = into.target = {};
+    into.expects_continue = false;
     if (int const refused = parse_request_line(take_line(text), limits, into)) return refused;
     int const refused = parse_fields(text, limits, of, into);
     if (refused == 400 || refused == 431) return refused;

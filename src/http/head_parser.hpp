@@ -48,7 +48,7 @@ struct message_head {
 };
 
 /// Parses a head that `head_search` has found. 0, or the status that refuses it: 400, 414, 417, 431, 501,
-/// 505. RFC 9112 sections 2 to 7.
+/// 505; method and target are then there if they could be read. RFC 9112 sections 2 to 7.
 [[nodiscard]] int parse_request_head(std::string_view text, head_limits const& limits, message_head& into);
 
 /// The same of a response to a request of the method `to`. 0, 431 for too many fields, or 502.

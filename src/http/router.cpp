@@ -1,8 +1,11 @@
 #include <pitsaw/http/router.hpp>
 
+#include <pitsaw/executor/executor_ref.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <exception>
 #include <span>
 #include <stdexcept>
 
@@ -60,14 +63,6 @@ void check_pattern(std::string_view pattern, std::size_t const parameters_max) {
     }
 }
 
-task<response> not_found() { co_return response(404, "text/plain", body::borrowed("not found\n")); }
-
-task<response> not_allowed(std::string methods) {
-    response made(405, "text/plain", body::borrowed("method not allowed\n"));
-    made.headers().add("Allow", methods);
-    co_return made;
-}
-
 } // namespace
 
 router& router::add(method const of, std::string_view const pattern, handler answer) {
@@ -84,6 +79,29 @@ router& router::add(method const of, std::string_view const pattern, handler ans
 router& router::otherwise(handler answer) {
     otherwise_ = std::move(answer);
     return *this;
+}
+
+router& router::refused(refusal_handler answer) {
+    refused_ = std::move(answer);
+    return *this;
+}
+
+response router::refuse(refusal const& what) {
+    if (refused_) {
+        try {
+            auto made = refused_(what);
+            if (made.status() >= 400 && made.status() < 600) return made;
+        } catch (...) {
+            current_executor()->lost_error(std::current_exception());
+        }
+    }
+    return response(what.status(), "text/plain", std::string(reason_of(what.status())) + "\n");
+}
+
+task<response> router::refuse(unsigned const status, request& to) {
+    auto made = refuse(refusal(status, *to.client_, name(to.method()), to.target()));
+    if (status == 405) made.headers().add("Allow", allowed(to));
+    co_return made;
 }
 
 router::route* router::find(request& to, method const of) noexcept {
@@ -117,9 +135,9 @@ task<response> router::answer(request& to) {
     auto* found = find(to, to.method());
     if (found == nullptr && to.method() == method::head) found = find(to, method::get);
     if (found != nullptr) return found->answer(to);
-    if (auto methods = allowed(to); !methods.empty()) return not_allowed(std::move(methods));
+    if (!allowed(to).empty()) return refuse(405, to);
     to.parameters_ = 0;
-    return otherwise_ ? otherwise_(to) : not_found();
+    return otherwise_ ? otherwise_(to) : refuse(404, to);
 }
 
 } // namespace pitsaw::inline v0::http

@@ -51,10 +51,8 @@ void server_connection::fill(request& to, message_head const& head) const noexce
     to.path_ = to.path_.substr(0, question);
 }
 
-/// The answer of a handler that threw. What its client did is no failure of it.
-response server_connection::failed() const {
-    if (body_.refusal() == 0 && !body_.is_broken()) current_executor()->lost_error(std::current_exception());
-    return response(500, "text/plain", body::borrowed("internal server error\n"));
+response server_connection::answer_to_refused(unsigned const status, message_head const& head) {
+    return shared_.routes.refuse(refusal(status, stream_, head.method_name, head.target));
 }
 
 server_connection::plan server_connection::plan_for(message_head const& head, response& reply) noexcept {
@@ -99,16 +97,15 @@ void server_connection::write_head(message_head const& head, response const& rep
     out.append("\r\n");
 }
 
+task<next_step> server_connection::refuse(unsigned const status, message_head& head) {
+    head.asks_to_close = true;
+    auto reply = answer_to_refused(status, head);
+    co_return co_await respond(head, reply);
+}
+
 task<next_step> server_connection::refuse(unsigned const status) {
-    auto& out = out_.text();
-    append_status(out, status);
-    out.append(shared_.date(this_task::now()));
-    auto const reason = reason_of(status);
-    out.append("Content-Type: text/plain\r\nContent-Length: ");
-    append_number(out, reason.size() + 1);
-    out.append("\r\nConnection: close\r\n\r\n").append(reason).append("\n");
-    auto const sent = co_await out_.flush();
-    co_return sent.has_value() ? next_step::linger : next_step::close;
+    message_head unknown;
+    co_return co_await refuse(status, unknown);
 }
 
 task<next_step> server_connection::respond(message_head const& head, response& reply) {
@@ -152,20 +149,23 @@ task<next_step> server_connection::exchange(std::size_t head_bytes) {
     for (;;) {
         auto const text = in_.unread().substr(0, head_bytes);
         int const refused = parse_request_head(text, shared_.limits(), head);
-        if (refused != 0) co_return co_await refuse(static_cast<unsigned>(refused));
+        if (refused != 0) co_return co_await refuse(static_cast<unsigned>(refused), head);
         in_.consume(head_bytes);
-        if (!body_.begin(head, head.expects_continue ? &out_ : nullptr)) co_return co_await refuse(413);
+        if (!body_.begin(head, head.expects_continue ? &out_ : nullptr)) co_return co_await refuse(413, head);
         request to;
         fill(to, head);
-        response reply(500);
+        response reply;
+        bool is_answered = false;
         try {
             reply = co_await shared_.routes.answer(to);
+            is_answered = reply.status() >= 200 && reply.status() <= 599;
         } catch (...) {
-            reply = failed();
+            bool const is_clients_doing = body_.refusal() != 0 || body_.is_broken();
+            if (!is_clients_doing) current_executor()->lost_error(std::current_exception());
         }
         if (body_.is_broken()) co_return next_step::close;
-        if (body_.refusal() != 0) co_return co_await refuse(static_cast<unsigned>(body_.refusal()));
-        if (reply.status() < 200 || reply.status() > 599) reply = response(500);
+        if (body_.refusal() != 0) co_return co_await refuse(static_cast<unsigned>(body_.refusal()), head);
+        if (!is_answered) reply = answer_to_refused(500, head);
         auto step = co_await respond(head, reply);
         if (step == next_step::go_on) step = co_await next_request();
         if (step != next_step::go_on) co_return step;

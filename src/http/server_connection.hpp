@@ -44,7 +44,7 @@ class server_connection {
 
     /// Answers the requests that are there, the first of whose heads has so many bytes.
     [[nodiscard]] task<next_step> exchange(std::size_t head_bytes);
-    /// Says why not, and that this is the end.
+    /// Says why no head was taken, and that this is the end.
     [[nodiscard]] task<next_step> refuse(unsigned status);
     /// Lets the client read the answer before the connection is closed: a close while bytes of the client are
     /// unread would break it, and the answer be lost.
@@ -69,7 +69,9 @@ class server_connection {
     };
 
     void fill(request& to, message_head const& head) const noexcept;
-    [[nodiscard]] response failed() const;
+    [[nodiscard]] task<next_step> refuse(unsigned status, message_head& head);
+    /// What goes out where no handler answers.
+    [[nodiscard]] response answer_to_refused(unsigned status, message_head const& head);
     [[nodiscard]] plan plan_for(message_head const& head, response& reply) noexcept;
     void write_head(message_head const& head, response const& reply, plan const& how);
     [[nodiscard]] task<next_step> respond(message_head const& head, response& reply);

@@ -44,9 +44,15 @@ ps::task<ps::io_result<void>> tick(http::event_writer& to) {
 
 ps::task<http::response> ticks(http::request&) { co_return http::event_response(tick); }
 
+http::response explain(http::refusal const& what) {
+    auto text = R"({"status":)" + std::to_string(what.status()) + "}";
+    return http::response(what.status(), "application/json", std::move(text));
+}
+
 ps::task<ps::io_result<void>> serve(ps::tcp_listener& listener) {
     http::router routes;
     routes.get("/greet/{name}", greet).post("/measure", measure).get("/ticks", ticks);
+    routes.refused(explain);
     http::server_options limits{.header_timeout = 5s, .body_bytes_max = 64 << 20};
     co_return co_await http::serve(listener, routes, limits);
 }

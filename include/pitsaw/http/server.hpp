@@ -60,7 +60,7 @@ static_assert(std::is_trivially_copyable_v<server_options>);
 /// Requests of one connection are answered in order; several that came together with few sends. What a
 /// request may not be is answered with 400, 408, 413, 414, 417, 431, 501 or 505, and the connection is closed
 /// once the client has read that. A handler that throws is answered for with 500, and the exception goes to
-/// `on_lost_error`.
+/// `on_lost_error`. `router::refused` hears of each of these, and says what their answers look like.
 /// Lifetime: listener and router outlive it; it ends after its last connection. Threads: the listener's
 /// worker. Errors: the listener's; a connection's end with it. Stopping: no new connection is accepted, idle
 /// ones close at once, and a request in progress has `drain_timeout` to be answered; then its handler is

@@ -149,6 +149,18 @@ http::body_end framing_of(std::string const& text, http::method to) {
     return head.framing;
 }
 
+TEST(head_parser, keeps_nothing_of_the_head_before) {
+    http::message_head head;
+    EXPECT_EQ(http::parse_request_head(post("Expect: 100-continue\r\nContent-Length: 5\r\n"), {}, head), 0);
+    EXPECT_TRUE(head.expects_continue);
+    EXPECT_EQ(http::parse_request_head(post("Content-Length: 5\r\n"), {}, head), 0);
+    EXPECT_FALSE(head.expects_continue);
+    EXPECT_EQ(http::parse_request_head("nonsense\r\n\r\n", {}, head), 400);
+    EXPECT_EQ(std::string(head.method_name) + std::string(head.target), "");
+    EXPECT_EQ(http::parse_request_head("PUT /x HTTP/2.0\r\n\r\n", {}, head), 505);
+    EXPECT_EQ(std::string(head.method_name) + std::string(head.target), "PUT/x");
+}
+
 TEST(head_parser, knows_which_responses_have_no_body) { // HT10
     using http::body_end;
     using http::method;

@@ -2,10 +2,9 @@
 #include <pitsaw/http/server.hpp>
 
 #include <pitsaw/pitsaw.hpp>
-#include <pitsaw/sim/check_stop.hpp>
 #include <pitsaw/sim/world.hpp>
 
-#include "stream_pair.hpp"
+#include "http_visit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +18,8 @@ namespace ps = pitsaw;
 namespace http = pitsaw::http;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
-using ps::testing::bytes_of;
+using ps::testing::ask;
+using ps::testing::receive_all;
 using ps::testing::text_of;
 
 namespace {
@@ -66,27 +66,11 @@ http::router waiting_routes(seen& into) {
     return routes;
 }
 
-using visit = result (*)(ps::endpoint);
-
-result serve_visit(seen& into, visit what, http::server_options how) {
-    auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(0)));
-    auto const at = co_await ps::or_return(listener.local_endpoint());
-    auto routes = waiting_routes(into);
-    auto first = co_await ps::when_any(http::serve(listener, routes, how), what(at));
-    co_return *std::get<1>(first);
-}
-
-result ask(ps::tcp_stream& peer, std::string_view target) {
-    auto const text = "GET " + std::string(target) + " HTTP/1.1\r\nHost: a\r\n\r\n";
-    co_return co_await peer.send_all(bytes_of(text));
-}
-
 result leave_broken(ps::endpoint at) {
     auto peer = co_await ps::or_return(ps::tcp_stream::connect(at));
     co_await ps::or_return(ask(peer, "/wait"));
     co_await ps::sleep(1s);
-    co_await ps::or_return(peer.set_option(ps::socket_option::reset_on_close, 1));
-    co_await ps::or_return(peer.async_close());
+    co_await ps::or_return(ps::testing::break_off(peer));
     co_await ps::sleep(1s);
     co_return {};
 }
@@ -115,10 +99,11 @@ result never_read(ps::endpoint at) {
     co_return {};
 }
 
-ps::duration run_visit(seen& into, visit what, http::server_options how = {}) {
+ps::duration run_visit(seen& into, ps::testing::http_visit what, http::server_options how = {}) {
     ps::sim::world world({.is_calm = true});
+    auto routes = waiting_routes(into);
     auto const before = world.now();
-    auto const end = world.run(serve_visit(into, what, how));
+    auto const end = world.run(ps::testing::while_served(routes, std::move(what), how));
     EXPECT_TRUE(end.has_value() && end.value().has_value());
     EXPECT_EQ(world.imbalance(), "");
     return into.stopped_at.value_or(ps::never) - before;
@@ -156,15 +141,6 @@ struct drained {
     bool is_idle_closed = false;
     ps::duration after{};
 };
-
-ps::task<ps::io_result<std::string>> receive_all(ps::tcp_stream& peer) {
-    std::string all;
-    for (;;) {
-        auto const chunk = co_await ps::or_return(peer.receive());
-        if (chunk.empty()) co_return ps::io_result<std::string>(std::move(all));
-        all += text_of(chunk.bytes());
-    }
-}
 
 ps::task<ps::io_result<drained>> drain(seen& into, std::string_view target) {
     auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(0)));
