@@ -1,6 +1,7 @@
 #pragma once
 #include <pitsaw/http/message.hpp>
 
+#include <string>
 #include <string_view>
 
 namespace gateway {
@@ -10,7 +11,7 @@ struct api_error {
     unsigned status;
     std::string_view type; ///< `invalid_request_error`, `server_error`
     std::string_view code; ///< empty: null
-    std::string_view message;
+    std::string message;
 };
 
 [[nodiscard]] pitsaw::http::response to_response(api_error const& error);

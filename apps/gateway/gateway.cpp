@@ -12,6 +12,7 @@
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -22,6 +23,7 @@ namespace {
 namespace http = pitsaw::http;
 using namespace std::string_view_literals;
 
+constexpr std::array call_routes{"/v1/chat/completions"sv, "/v1/completions"sv, "/v1/embeddings"sv};
 constexpr std::size_t held_max = 256 << 10; // bytes of an answer that is sent only when all of it is there
 
 std::string_view text_of(std::span<std::byte const> piece) noexcept {
@@ -71,12 +73,6 @@ pitsaw::task<pitsaw::io_result<beginning>> begin(http::body_source& from, bool i
         if (made.is_all || is_one_enough) break;
     }
     co_return pitsaw::io_result<beginning>(std::move(made));
-}
-
-pitsaw::task<http::response> not_allowed(http::request&) {
-    auto made = to_response({405, "invalid_request_error", "method_not_allowed", "a call is a POST"});
-    made.headers().add("Allow", "POST");
-    co_return made;
 }
 
 /// An error may quote the key that it refuses. What is shorter than any key is none.
@@ -141,9 +137,11 @@ pitsaw::task<http::response> gateway_service::relay(http::request& request, std:
     for (;;) {
         auto const piece = co_await request.body().read();
         if (!piece.has_value()) { // the server says why
-            bool const has_left = piece.error() == std::errc::connection_aborted ||
-                                  piece.error().category() == std::system_category();
-            record.facts.end = has_left ? call_end::client_closed : call_end::refused;
+            bool const is_refused = piece.error() == std::errc::message_size ||
+                                    piece.error() == std::errc::timed_out ||
+                                    piece.error() == std::errc::bad_message;
+            if (is_refused) record.forget();
+            record.facts.end = call_end::client_closed;
             throw std::system_error(piece.error());
         }
         if (piece->empty()) break;
@@ -155,7 +153,7 @@ pitsaw::task<http::response> gateway_service::relay(http::request& request, std:
     }
     auto const& facts = scan.finish();
     record.facts.is_stream = facts.is_stream;
-    if (!facts.wrong.empty()) co_return refuse(record, {400, "invalid_request_error", "", facts.wrong});
+    if (!facts.wrong.empty()) co_return refuse(record, {400, "invalid_request_error", "", std::string(facts.wrong)});
     record.facts.model = facts.model;
     auto* const to = find(facts.model);
     if (to == nullptr)
@@ -209,14 +207,26 @@ pitsaw::task<http::response> gateway_service::pass_on(http::request const& reque
     co_return reply;
 }
 
+http::response gateway_service::refused(http::refusal const& what) {
+    auto const status = what.status();
+    auto const path = what.target().substr(0, what.target().find('?'));
+    auto const route = std::ranges::find(call_routes, path);
+    bool const is_handlers = status == 500; // it has written itself down
+    if (!is_handlers) ledger_.refused(route == call_routes.end() ? ""sv : *route, status);
+    auto const type = status < 500 ? "invalid_request_error"sv : "server_error"sv;
+    if (status == 404) return to_response({status, type, "unknown_url", "there is nothing at this path"});
+    if (status == 405)
+        return to_response({status, type, "method_not_allowed", "another method is wanted here"});
+    if (status == 413)
+        return to_response({status, type, "request_too_large",
+                            "the body has more than " + std::to_string(config_.body_bytes_max) + " bytes"});
+    return to_response({status, type, "", std::string(http::reason_of(status))});
+}
+
 pitsaw::task<pitsaw::io_result<void>> gateway_service::serve(pitsaw::tcp_listener& listener) {
     http::router routes;
-    for (auto const route : {"/v1/chat/completions"sv, "/v1/completions"sv, "/v1/embeddings"sv})
+    for (auto const route : call_routes)
         routes.post(route, [this, route](http::request& request) { return relay(request, route); });
-    for (auto const route : {"/v1/chat/completions"sv, "/v1/completions"sv, "/v1/embeddings"sv})
-        for (auto const other :
-             {http::method::get, http::method::put, http::method::patch, http::method::delete_})
-            routes.add(other, route, not_allowed);
     routes.get("/v1/models", [this](http::request& request) -> pitsaw::task<http::response> {
         if (!is_known(request))
             co_return to_response({401, "invalid_request_error", "invalid_api_key",
@@ -229,9 +239,7 @@ pitsaw::task<pitsaw::io_result<void>> gateway_service::serve(pitsaw::tcp_listene
     routes.get("/metrics", [this](http::request&) -> pitsaw::task<http::response> {
         co_return http::response(200, "text/plain; version=0.0.4", metrics_text());
     });
-    routes.otherwise([](http::request&) -> pitsaw::task<http::response> {
-        co_return to_response({404, "invalid_request_error", "unknown_url", "there is nothing at this path"});
-    });
+    routes.refused([this](http::refusal const& what) { return refused(what); });
     http::server_options how;
     if (config_.connections_max != 0) how.connections_max = config_.connections_max;
     how.body_bytes_max = config_.body_bytes_max;

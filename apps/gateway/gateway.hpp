@@ -48,6 +48,7 @@ class gateway_service {
     [[nodiscard]] pitsaw::task<pitsaw::http::response> pass_on(pitsaw::http::request const& request,
                                                                upstream_call what, provider& to,
                                                                std::unique_ptr<call_record> record);
+    [[nodiscard]] pitsaw::http::response refused(pitsaw::http::refusal const& what);
     [[nodiscard]] bool is_known(pitsaw::http::request const& request) const;
     [[nodiscard]] provider* find(std::string_view model) const noexcept;
     [[nodiscard]] std::string models() const;

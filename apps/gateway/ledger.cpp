@@ -40,6 +40,15 @@ void ledger::ended(call_facts const& call) {
     lines_(boost::json::serialize(line));
 }
 
+void ledger::refused(std::string_view const route, unsigned const status) {
+    call_facts facts;
+    facts.route = route;
+    facts.status = status;
+    facts.end = call_end::refused;
+    began();
+    ended(facts);
+}
+
 call_record::call_record(ledger& in, std::string_view const route, pitsaw::inplace_stop_token const stop)
     : ledger_(in), began_(pitsaw::this_task::now()), on_stop_(stop, note_stop{*this, stop}) {
     facts.route = route;
@@ -47,6 +56,11 @@ call_record::call_record(ledger& in, std::string_view const route, pitsaw::inpla
 }
 
 call_record::~call_record() {
+    if (is_forgotten_) {
+        ledger_.forgotten();
+        return;
+    }
+    if (facts.end == call_end::gateway_failed) facts.status = 500;
     facts.took = pitsaw::current_executor()->now() - began_;
     ledger_.ended(facts);
 }

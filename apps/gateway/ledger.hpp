@@ -22,6 +22,9 @@ class ledger {
 
     void began() noexcept { metrics_.began(); }
     void ended(call_facts const& call);
+    /// A request that did not become a call.
+    void refused(std::string_view route, unsigned status);
+    void forgotten() noexcept { metrics_.forgotten(); }
     [[nodiscard]] metrics const& counted() const noexcept { return metrics_; }
 
   private:
@@ -46,6 +49,8 @@ class call_record {
 
     [[nodiscard]] pitsaw::time_point began() const noexcept { return began_; }
     void note_first_token();
+    /// It is not written down: it turns out to be none.
+    void forget() noexcept { is_forgotten_ = true; }
 
   private:
     struct note_stop {
@@ -56,6 +61,7 @@ class call_record {
 
     ledger& ledger_;
     pitsaw::time_point began_;
+    bool is_forgotten_ = false;
     pitsaw::inplace_stop_callback<note_stop> on_stop_;
 };
 

@@ -44,6 +44,7 @@ class metrics {
   public:
     void began() noexcept { ++open_; }
     void ended(call_facts const& call);
+    void forgotten() noexcept { --open_; }
 
     /// Calls that have not ended.
     [[nodiscard]] std::uint64_t open() const noexcept { return open_; }

@@ -187,6 +187,40 @@ TEST(gateway_key, that_looks_like_what_hides_it_is_no_trap) {
     }
 }
 
+TEST(gateway_error, of_the_server_has_the_form_of_the_api_and_a_line_in_the_log) {
+    struct refused {
+        unsigned status;
+        std::string_view code, route, request;
+    };
+    constexpr refused all[] = {
+        {404, R"("code":"unknown_url")", R"("route":"")", "GET /v2?key=CANARY HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {405, R"("code":"method_not_allowed")", R"("route":"/v1/completions")",
+         "GET /v1/completions HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {413, R"("code":"request_too_large")", R"("route":"/v1/embeddings")",
+         "POST /v1/embeddings HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n"},
+        {413, R"("code":"request_too_large")", R"("route":"/v1/embeddings")",
+         "POST /v1/embeddings HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3e9\r\n"},
+        {400, R"("code":null)", R"("route":"/v1/embeddings")",
+         "POST /v1/embeddings HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"},
+        {408, R"("code":null)", R"("route":"/v1/embeddings")",
+         "POST /v1/embeddings HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n1"},
+        {400, R"("code":null)", R"("route":"")", "nonsense\r\n\r\n"},
+    };
+    for (auto const& [status, code, route, request] : all) {
+        simulated_gateway world({});
+        world.how.body_bytes_max = 1000;
+        auto const got = answer_to(world, std::string(request));
+        EXPECT_TRUE(got.starts_with("HTTP/1.1 " + std::to_string(status) + " ")) << got;
+        EXPECT_TRUE(has(got, code)) << got;
+        EXPECT_TRUE(has(got, R"("type":"invalid_request_error")")) << got;
+        ASSERT_EQ(world.log.size(), 1U) << got;
+        EXPECT_TRUE(has(world.log[0], "\"status\":" + std::to_string(status) + ",\"end\":\"refused\""))
+            << world.log[0];
+        EXPECT_TRUE(has(world.log[0], route)) << world.log[0];
+        EXPECT_FALSE(has(world.log[0], "CANARY"));
+    }
+}
+
 TEST(gateway_books, say_that_the_gateway_ended_a_stream) {
     upstream_script does{{{1ms, std::string(stream_head)}}, false};
     for (int i = 0; i < 1000; ++i) does.steps.push_back({10ms, chunk("data: 1\n\n")});
