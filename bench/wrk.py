@@ -6,8 +6,9 @@ UNITS = {"us": 1, "ms": 1e3, "s": 1e6}
 
 
 def micros(text):
-    number, unit = re.fullmatch(r"([\d.]+)(us|ms|s)", text).groups()
-    return float(number) * UNITS[unit]
+    if not (found := re.fullmatch(r"([\d.]+)(us|ms|s)", text)):
+        raise ValueError(f"wrk says '{text}' where a time is wanted")
+    return float(found[1]) * UNITS[found[2]]
 
 
 def figures_of(text):

@@ -153,7 +153,8 @@ pitsaw::task<http::response> gateway_service::relay(http::request& request, std:
     }
     auto const& facts = scan.finish();
     record.facts.is_stream = facts.is_stream;
-    if (!facts.wrong.empty()) co_return refuse(record, {400, "invalid_request_error", "", std::string(facts.wrong)});
+    if (!facts.wrong.empty())
+        co_return refuse(record, {400, "invalid_request_error", "", std::string(facts.wrong)});
     record.facts.model = facts.model;
     auto* const to = find(facts.model);
     if (to == nullptr)

@@ -30,21 +30,21 @@ gateway::config load(std::string const& file) {
     return gateway::read_config(text, file);
 }
 
-/// Each client may need a second descriptor for its provider and a third for a long body; the program, a few.
+/// A client in a call needs a second descriptor for its provider, and the program a few: where nothing is
+/// said, each client has two.
 void make_room_for_connections(gateway::config& how) {
-    constexpr rlim_t own = 32, each = 3;
-    constexpr rlim_t connections_max = 1'000'000;
+    constexpr rlim_t own = 64, connections_max = 1'000'000;
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
     limit.rlim_cur = limit.rlim_max;
     if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    auto const most = std::clamp<rlim_t>((std::max(limit.rlim_cur, own) - own) / each, 1, connections_max);
-    if (how.connections_max > most)
-        throw gateway::config_error("server.connections_max: " + std::to_string(how.connections_max) +
-                                    " need " + std::to_string(how.connections_max * each + own) +
-                                    " descriptors, and `ulimit -Hn` allows " +
-                                    std::to_string(limit.rlim_cur));
-    if (how.connections_max == 0) how.connections_max = static_cast<std::uint32_t>(most);
+    auto const free = std::max(limit.rlim_cur, own) - own;
+    if (how.connections_max > free)
+        throw gateway::config_error("server.connections_max: for " + std::to_string(how.connections_max) +
+                                    " `ulimit -Hn` must be " + std::to_string(how.connections_max + own) +
+                                    ", and it is " + std::to_string(limit.rlim_cur));
+    if (how.connections_max == 0)
+        how.connections_max = static_cast<std::uint32_t>(std::clamp<rlim_t>(free / 2, 1, connections_max));
 }
 
 /// A connection to a provider that is kept lives in the service, which therefore ends before its runtime.
