@@ -66,7 +66,7 @@ ps::task<ps::io_result<void>> work() {
     auto const at = co_await ps::or_return(listener.local_endpoint());
     http::router routes;
     routes.get("/greet/{name}", greet).post("/count", count).get("/ticks", ticks);
-    auto first = co_await ps::when_any(http::serve(listener, routes), conversation(at));
+    auto first = co_await ps::when_any(http::serve(std::move(listener), routes), conversation(at));
     if (auto& served = std::get<0>(first)) co_return *served;
     co_return *std::get<1>(first);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 namespace ps = pitsaw;
 namespace http = pitsaw::http;
@@ -35,7 +36,7 @@ ps::task<ps::io_result<void>> serve(std::uint16_t const port) {
     auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(port)));
     http::router routes;
     routes.get("/", hello).post("/v1/chat/completions", complete);
-    co_return co_await http::serve(listener, routes);
+    co_return co_await http::serve(std::move(listener), routes);
 }
 
 } // namespace

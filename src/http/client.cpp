@@ -30,11 +30,6 @@ class answer_body final : public body_source {
     std::unique_ptr<client_connection> from_;
 };
 
-bool can_be_sent_again(client_request& ask) noexcept {
-    return is_idempotent(ask.method()) && ask.body().as_stream() == nullptr &&
-           ask.body().as_writer() == nullptr;
-}
-
 } // namespace
 
 client_request::client_request(http::method const what, std::string_view const host,
@@ -54,7 +49,11 @@ std::size_t client::idle() const noexcept { return pool_->size(); }
 task<io_result<client_response>> client::send(endpoint const to, client_request ask) {
     environment const& env = co_await this_task::get_environment();
     auto connection = pool_->take(to, *env.executor);
-    for (bool is_reused = connection != nullptr;; is_reused = false) {
+    // It is watched, but by the driver, which was asked some time ago. A request that can be repeated need
+    // not look.
+    while (connection != nullptr && !can_be_repeated(ask) && connection->is_stale())
+        connection = pool_->take(to, *env.executor);
+    for (;;) {
         if (connection == nullptr) {
             auto const patience = pool_->options.connect_timeout;
             auto stream = co_await or_return(with_timeout(patience, tcp_stream::connect(to)));
@@ -62,8 +61,7 @@ task<io_result<client_response>> client::send(endpoint const to, client_request 
         }
         auto const done = co_await connection->exchange(ask);
         if (done.has_value()) break;
-        bool const is_race = is_reused && !connection->has_received() && can_be_sent_again(ask);
-        if (!is_race) co_return std::unexpected(done.error());
+        if (!connection->may_repeat(ask, done.error())) co_return std::unexpected(done.error());
         connection.reset();
     }
     auto const& head = connection->head();

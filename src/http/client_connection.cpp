@@ -4,19 +4,28 @@
 #include <pitsaw/io/buffer.hpp>
 #include <pitsaw/io/driver.hpp>
 #include <pitsaw/io/event.hpp>
+#include <pitsaw/io/socket_command.hpp>
+#include <pitsaw/scope/when_any.hpp>
 #include <pitsaw/task/or_return.hpp>
+#include <pitsaw/time/sleep.hpp>
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <new>
+#include <optional>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 namespace pitsaw::inline v0::http {
 namespace {
 
-constexpr unsigned interim_max = 16;     // 1xx before an answer
-constexpr std::size_t heap_bytes = 4096; // of a receive where there is no pool
+constexpr unsigned interim_max = 16;       // 1xx before an answer
+constexpr std::size_t heap_bytes = 4096;   // of a receive where there is no pool
+constexpr std::size_t at_once_max = 16384; // of a body that a socket takes, whether its peer reads or not
+
+bool is_whole(body& which) noexcept { return which.as_stream() == nullptr && which.as_writer() == nullptr; }
 
 std::unexpected<std::error_code> failure(std::errc const what) noexcept {
     return std::unexpected(std::make_error_code(what));
@@ -90,6 +99,16 @@ io_result<lease> resting_receive::take() noexcept {
     return std::move(got_);
 }
 
+bool resting_receive::has_input() const noexcept {
+    if (at_ == stage::ended) return true;
+    socket_command look{.what = socket_command::look_for_input};
+    return !on_->io->control(target, look).has_value() || look.value != 0;
+}
+
+bool can_be_repeated(client_request& ask) noexcept {
+    return is_whole(ask.body()) && (is_idempotent(ask.method()) || ask.is_repeatable());
+}
+
 client_connection::client_connection(executor_ref const on, tcp_stream to, endpoint const at,
                                      connection_pool& of)
     : pool_(of), resting_(new resting_receive(on, to.as_descriptor(), *this)), stream_(std::move(to)),
@@ -101,6 +120,19 @@ void client_connection::rest(time_point const now) noexcept {
     out_.release();
     idle_since_ = now;
     resting_->begin();
+}
+
+bool client_connection::is_old(time_point const now) const noexcept {
+    auto idle_max = pool_.options.idle_timeout;
+    if (head_.keep_alive_s != UINT32_MAX) // a second for what is under way
+        idle_max = std::min(idle_max,
+                            to_duration(std::chrono::seconds(head_.keep_alive_s) - std::chrono::seconds(1)));
+    return saturating_difference(now, idle_since_) > idle_max;
+}
+
+bool client_connection::may_repeat(client_request& ask, std::error_code const why) const noexcept {
+    if (!is_reused() || has_received_ || why == std::errc::timed_out) return false;
+    return can_be_repeated(ask) || (!out_.has_sent() && is_whole(ask.body()));
 }
 
 void client_connection::write_head(client_request& ask, framed_writer::framing const how) {
@@ -125,11 +157,10 @@ void client_connection::write_head(client_request& ask, framed_writer::framing c
 task<io_result<void>> client_connection::write(client_request& ask) {
     auto& body = ask.body();
     auto const* const stream = body.as_stream();
-    bool const is_whole = stream == nullptr && body.as_writer() == nullptr;
-    bool const has_length = is_whole || (stream != nullptr && stream->length.has_value());
+    bool const has_length = is_whole(body) || (stream != nullptr && stream->length.has_value());
     auto const how = has_length ? framed_writer::framing::length : framed_writer::framing::chunked;
     write_head(ask, how);
-    if (is_whole) co_return co_await out_.flush_with(body.whole(), {});
+    if (is_whole(body)) co_return co_await out_.flush_with(body.whole(), {});
     framed_writer writer(out_, how, stream != nullptr ? stream->length.value_or(0) : 0);
     co_await or_return(write_body(body, writer));
     co_return co_await out_.flush();
@@ -180,21 +211,37 @@ task<io_result<void>> client_connection::receive_head(method const to) {
     co_return failure(std::errc::bad_message);
 }
 
+task<io_result<void>> client_connection::write_and_wait(client_request& ask) {
+    sent_ = co_await write(ask);
+    is_written_ = true;
+    if (sent_.has_value() || may_be_answered()) co_await sleep(duration::max());
+    co_return sent_;
+}
+
 task<io_result<void>> client_connection::exchange(client_request& ask) {
-    has_received_ = is_kept_ = false;
-    auto const sent = co_await write(ask);
-    // A server that refuses a body answers and closes while it is still being sent.
-    auto const got = co_await receive_head(ask.method());
-    if (!got.has_value()) co_return sent.has_value() ? got : sent;
+    has_received_ = is_kept_ = is_written_ = false;
+    io_result<void> got;
+    if (is_whole(ask.body()) && ask.body().whole().size() <= at_once_max) {
+        sent_ = co_await write(ask);
+        is_written_ = true;
+        if (!sent_.has_value() && !may_be_answered()) co_return sent_;
+        got = co_await receive_head(ask.method());
+    } else {
+        // A server that answers early may never read the rest of it (RFC 9112 section 9.5).
+        auto const first = co_await when_any(write_and_wait(ask), receive_head(ask.method()));
+        if (!std::get<1>(first).has_value()) co_return sent_;
+        got = *std::get<1>(first);
+    }
+    bool const is_sent = is_written_ && sent_.has_value();
+    if (!got.has_value()) co_return is_written_ && !is_sent ? sent_ : got;
     if (!body_.begin(head_, nullptr)) co_return failure(std::errc::message_size);
-    is_kept_ = sent.has_value() && !head_.asks_to_close && !ask.headers().asks_to_close() &&
-               head_.framing != body_end::close;
+    is_kept_ =
+        is_sent && !head_.asks_to_close && !ask.headers().asks_to_close() && head_.framing != body_end::close;
     co_return io_result<void>();
 }
 
 std::unique_ptr<client_connection> connection_pool::take(endpoint const& at, executor& on) noexcept {
-    auto const is_old = [&](auto const& one) { return on.now() - one->idle_since() > options.idle_timeout; };
-    std::erase_if(idle_, is_old);
+    std::erase_if(idle_, [now = on.now()](auto const& one) { return one->is_old(now); });
     auto const found =
         std::find_if(idle_.rbegin(), idle_.rend(), [&](auto const& one) { return one->at() == at; });
     if (found == idle_.rend()) return nullptr;

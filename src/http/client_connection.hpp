@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <system_error>
 #include <vector>
 
 namespace pitsaw::inline v0::http {
@@ -43,6 +44,8 @@ class resting_receive : operation, waiter {
         /// `no_buffer_space`: it is still there.
         [[nodiscard]] io_result<lease> await_resume() noexcept { return of.take(); }
     };
+    /// Whether something has come, or would if one looked.
+    [[nodiscard]] bool has_input() const noexcept;
     /// Waits for what comes.
     [[nodiscard]] arrival arrived() noexcept { return {*this}; }
 
@@ -67,6 +70,9 @@ class resting_receive : operation, waiter {
     stage at_ = stage::none;
 };
 
+/// Whether a request can be sent twice, and do what it does once (RFC 9110 section 9.2.2).
+[[nodiscard]] bool can_be_repeated(client_request& ask) noexcept;
+
 /// One connection of a client, with one request at a time.
 class client_connection {
   public:
@@ -79,24 +85,35 @@ class client_connection {
     [[nodiscard]] message_head const& head() const noexcept { return head_; }
     [[nodiscard]] received_body& body() noexcept { return body_; }
     [[nodiscard]] endpoint const& at() const noexcept { return at_; }
-    /// Whether a byte of the answer has come.
-    [[nodiscard]] bool has_received() const noexcept { return has_received_; }
+    /// After a failed exchange: whether the request may be sent again on another connection.
+    [[nodiscard]] bool may_repeat(client_request& ask, std::error_code why) const noexcept;
     /// Whether another request may follow.
     [[nodiscard]] bool is_free() const noexcept {
         return is_kept_ && body_.is_done() && in_.unread().empty();
     }
     /// It waits for a request from now on.
     void rest(time_point now) noexcept;
-    [[nodiscard]] time_point idle_since() const noexcept { return idle_since_; }
+    /// Whether it has waited for too long.
+    [[nodiscard]] bool is_old(time_point now) const noexcept;
+    /// Whether its server closed it while it waited, or said something.
+    [[nodiscard]] bool is_stale() const noexcept { return resting_->has_input(); }
 
   private:
     friend resting_receive;
 
+    [[nodiscard]] bool is_reused() const noexcept { return idle_since_ != never; }
+    /// Whether it makes sense to look for an answer though not all of the request could be sent: a server
+    /// that closes early has answered. What comes before the first byte was sent answers something else.
+    [[nodiscard]] bool may_be_answered() const noexcept {
+        return out_.is_broken() && (out_.has_sent() || !is_reused());
+    }
     void write_head(client_request& ask, framed_writer::framing how);
     [[nodiscard]] task<io_result<void>> write(client_request& ask);
     [[nodiscard]] task<io_result<lease>> receive();
     [[nodiscard]] task<io_result<void>> receive_more();
     [[nodiscard]] task<io_result<void>> receive_head(method to);
+    /// Writes; then waits for ever, unless that failed so that no answer is worth waiting for.
+    [[nodiscard]] task<io_result<void>> write_and_wait(client_request& ask);
 
     connection_pool& pool_;
     std::unique_ptr<resting_receive, resting_receive::abandon> resting_;
@@ -108,7 +125,9 @@ class client_connection {
     output_buffer out_;
     received_body body_;
     message_head head_;
-    bool has_received_ = false;
+    io_result<void> sent_;      // how the writing ended
+    bool is_written_ = false;   // it has ended
+    bool has_received_ = false; // a byte of the answer
     bool is_kept_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include "http/characters.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -111,6 +112,18 @@ int note_connection(std::string_view value, seen& of) noexcept {
     return 0;
 }
 
+/// `Keep-Alive: timeout=5, max=100`. What cannot be read says nothing.
+int note_keep_alive(std::string_view value, message_head& into) noexcept {
+    constexpr std::string_view name = "timeout=";
+    while (!value.empty()) {
+        auto element = take_element(value);
+        if (!is_same_name(element.substr(0, name.size()), name)) continue;
+        element.remove_prefix(name.size());
+        std::from_chars(element.data(), element.data() + element.size(), into.keep_alive_s);
+    }
+    return 0;
+}
+
 int note_field(header const& field, seen& of, message_head& into) noexcept {
     switch (field.name.size()) { // most fields are told apart by the length of their name alone
     case 4:
@@ -123,7 +136,8 @@ int note_field(header const& field, seen& of, message_head& into) noexcept {
         }
         return 0;
     case 10:
-        return is_same_name(field.name, "connection") ? note_connection(field.value, of) : 0;
+        if (is_same_name(field.name, "connection")) return note_connection(field.value, of);
+        return is_same_name(field.name, "keep-alive") ? note_keep_alive(field.value, into) : 0;
     case 14:
         if (!is_same_name(field.name, "content-length")) return 0;
         return std::exchange(of.length, true) ? 400 : parse_length(field.value, into);
@@ -201,6 +215,7 @@ int parse_request_head(std::string_view text, head_limits const& limits, message
 int parse_response_head(std::string_view text, head_limits const& limits, method const to,
                         message_head& into) {
     seen of;
+    into.keep_alive_s = UINT32_MAX;
     if (parse_status_line(take_line(text), into) != 0) return 502;
     if (int const refused = parse_fields(text, limits, of, into)) return refused == 431 ? 431 : 502;
     if (of.coding && (of.length || into.minor == 0)) return 502;

@@ -43,7 +43,8 @@ struct message_head {
     bool has_length = false;
     bool asks_to_close = false; // by version and `Connection`
     bool expects_continue = false;
-    std::uint64_t length = 0; // bytes of the body, if the framing is `length`
+    std::uint32_t keep_alive_s = UINT32_MAX; // how long the peer keeps the connection, if it said so
+    std::uint64_t length = 0;                // bytes of the body, if the framing is `length`
     std::vector<header, recycled_allocator<header>> headers;
 };
 

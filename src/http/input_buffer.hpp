@@ -21,6 +21,9 @@ class input_buffer {
         while (unread_.starts_with("\r\n")) consume(2);
     }
 
+    /// Whether it is more than the beginning of an empty line.
+    [[nodiscard]] bool has_begun() const noexcept { return !unread_.empty() && unread_.front() != '\r'; }
+
     /// The beginning of a head, when nothing is unread.
     void take_head(lease got) noexcept {
         head_ = std::move(got);

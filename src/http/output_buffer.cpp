@@ -11,14 +11,24 @@
 
 namespace pitsaw::inline v0::http {
 
+/// Counts what a send took.
+io_result<void> output_buffer::note(io_result<std::size_t> const& went, std::size_t& sent) noexcept {
+    if (went.has_value() && *went != 0) {
+        sent += *went;
+        has_sent_ = true;
+        return {};
+    }
+    auto const why = went.has_value() ? std::make_error_code(std::errc::broken_pipe) : went.error();
+    is_broken_ = why != std::errc::timed_out;
+    return std::unexpected(why);
+}
+
 task<io_result<void>> output_buffer::flush() {
     std::size_t sent = 0;
     while (sent < text_.size()) {
         auto const rest = std::as_bytes(std::span(text_)).subspan(sent);
         auto const went = co_await with_timeout(write_timeout_, stream_.send(rest));
-        if (!went.has_value()) co_return std::unexpected(went.error());
-        if (*went == 0) co_return std::unexpected(std::make_error_code(std::errc::broken_pipe));
-        sent += *went;
+        co_await or_return(note(went, sent));
     }
     text_.clear();
     co_return io_result<void>();
@@ -33,9 +43,7 @@ task<io_result<void>> output_buffer::flush_with(std::string_view const data, std
     while (sent < total) {
         auto const left = pieces_after(all, sent, window);
         auto const went = co_await with_timeout(write_timeout_, stream_.send_pieces(left));
-        if (!went.has_value()) co_return std::unexpected(went.error());
-        if (*went == 0) co_return std::unexpected(std::make_error_code(std::errc::broken_pipe));
-        sent += *went;
+        co_await or_return(note(went, sent));
     }
     text_.clear();
     co_return io_result<void>();

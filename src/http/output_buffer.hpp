@@ -20,7 +20,14 @@ class output_buffer {
 
     [[nodiscard]] recycled_string& text() noexcept { return text_; }
     /// Lets go of the memory, when nothing is left to send.
-    void release() noexcept { recycled_string().swap(text_); }
+    void release() noexcept {
+        recycled_string().swap(text_);
+        has_sent_ = false;
+    }
+    /// Whether the system has taken a byte since then.
+    [[nodiscard]] bool has_sent() const noexcept { return has_sent_; }
+    /// Whether a send failed, and not for its time.
+    [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
 
     /// Sends what was gathered. Errors: `timed_out` when the peer takes nothing for the time of a write.
     [[nodiscard]] task<io_result<void>> flush();
@@ -28,9 +35,13 @@ class output_buffer {
     [[nodiscard]] task<io_result<void>> flush_with(std::string_view data, std::string_view tail);
 
   private:
+    [[nodiscard]] io_result<void> note(io_result<std::size_t> const& went, std::size_t& sent) noexcept;
+
     tcp_stream& stream_;
     duration write_timeout_;
     recycled_string text_;
+    bool has_sent_ = false;
+    bool is_broken_ = false;
 };
 
 /// Writes a body into an output, as its message is framed.

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <ctime>
+#include <utility>
 
 namespace pitsaw::inline v0::http {
 
@@ -38,19 +39,38 @@ std::string_view server_state::date(time_point const now) noexcept {
     return {date_, date_size_};
 }
 
-task<io_result<void>> serve(tcp_listener& listener, router& routes, server_options const how) {
+namespace {
+
+/// `Listener` is a reference, or goes with this frame: as soon as nobody is accepted any more.
+template <class Listener>
+task<io_result<void>> accept_clients(Listener listener, task_group& clients, server_state& state) {
+    for (;;) {
+        co_await clients.room();
+        auto client = co_await or_return(listener.accept());
+        clients.spawn(serve_client(std::move(client), state));
+    }
+}
+
+template <class Listener>
+task<io_result<void>> serve_from(Listener listener, router& routes, server_options const how) {
     server_state state(routes, how);
     task_group_options bounded;
     bounded.policy = on_failure::keep_others;
     bounded.children_max = how.connections_max;
-    auto const body = [&](task_group& clients) -> task<io_result<void>> {
-        for (;;) {
-            co_await clients.room();
-            auto client = co_await or_return(listener.accept());
-            clients.spawn(serve_client(std::move(client), state));
-        }
+    auto const body = [&](task_group& clients) {
+        return accept_clients<Listener>(std::forward<Listener>(listener), clients, state);
     };
     co_return co_await task_group::run(bounded, body);
+}
+
+} // namespace
+
+task<io_result<void>> serve(tcp_listener& listener, router& routes, server_options const how) {
+    return serve_from<tcp_listener&>(listener, routes, how);
+}
+
+task<io_result<void>> serve(tcp_listener&& listener, router& routes, server_options const how) {
+    return serve_from<tcp_listener>(std::move(listener), routes, how);
 }
 
 } // namespace pitsaw::inline v0::http

@@ -200,27 +200,33 @@ task<> serve_client(tcp_stream client, server_state& of) {
     exchange_limits const limits{options.watch_after, options.drain_timeout,
                                  options.gone == client_gone::when_broken ? op_option::broken
                                                                           : op_option::none};
-    time_point head_until = never; // of a head that has begun
+    // Until then a head begins or, once it has, is there. Empty lines before it gain no time.
+    auto until = saturating_add(this_task::now(), options.idle_timeout);
+    bool has_begun = false;
     for (;;) {
         auto step = next_step::go_on;
         in.skip_empty_lines();
+        if (!has_begun && in.has_begun()) {
+            has_begun = true;
+            until = saturating_add(this_task::now(), options.header_timeout);
+        }
         auto const found = in.unread().empty() ? 0 : connection.look();
         if (found > 0) {
             auto work = connection.exchange(static_cast<std::size_t>(found));
             auto const end =
                 co_await exchange_scope(client.as_descriptor(), limits, connection.is_draining(), work);
-            head_until = saturating_add(this_task::now(), options.header_timeout);
+            until = saturating_add(this_task::now(), options.idle_timeout);
+            has_begun = false;
             step = end.value_or(next_step::close);
         } else if (found < 0) {
             step = co_await connection.refuse(static_cast<unsigned>(-found));
         } else if (in.unread().empty()) {
             connection.release();
-            auto got = co_await with_timeout(options.idle_timeout, client.receive());
+            auto got = co_await with_deadline(until, client.receive());
             if (!got.has_value() || got->empty()) break;
-            head_until = saturating_add(this_task::now(), options.header_timeout);
             in.take_head(std::move(*got));
         } else {
-            auto const got = co_await with_deadline(head_until, client.receive(in.room()));
+            auto const got = co_await with_deadline(until, client.receive(in.room()));
             if (got.has_value() && *got > 0)
                 in.came(*got);
             else if (!got.has_value() && got.error() == std::errc::timed_out)

@@ -49,12 +49,12 @@ http::response explain(http::refusal const& what) {
     return http::response(what.status(), "application/json", std::move(text));
 }
 
-ps::task<ps::io_result<void>> serve(ps::tcp_listener& listener) {
+ps::task<ps::io_result<void>> serve(ps::tcp_listener listener) {
     http::router routes;
     routes.get("/greet/{name}", greet).post("/measure", measure).get("/ticks", ticks);
     routes.refused(explain);
     http::server_options limits{.header_timeout = 5s, .body_bytes_max = 64 << 20};
-    co_return co_await http::serve(listener, routes, limits);
+    co_return co_await http::serve(std::move(listener), routes, limits);
 }
 
 ps::task<ps::io_result<std::string>> post(http::client& client, ps::endpoint at, std::string text) {
@@ -118,7 +118,7 @@ ps::task<ps::io_result<void>> everything() {
         co_await ps::or_return(talk(to.client, to.at));
         co_return co_await talk_through_a_proxy(to, proxy_at);
     };
-    auto first = co_await ps::when_any(serve(listener), http::serve(second, proxy), asks());
+    auto first = co_await ps::when_any(serve(std::move(listener)), http::serve(second, proxy), asks());
     co_return *std::get<2>(first);
 }
 

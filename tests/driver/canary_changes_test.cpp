@@ -205,6 +205,7 @@ void stale_is_fine(changes& of) {
 
 auto command_canaries() -> std::vector<changed_canary> {
     auto const tell = socket_commands_tell_addresses;
+    auto const look = look_for_input_tells_what_a_receive_would_end_with;
     auto const vectored = vectored_sends_keep_the_order;
     return {
         {"a_vectored_send_fails", vectored, "a vectored send ended with", result(on(op_code::send), 0)},
@@ -234,6 +235,10 @@ auto command_canaries() -> std::vector<changed_canary> {
         {"a_second_connect_succeeds", tell, "law 9: a second connect ended with",
          result(ends(op_code::connect, std::errc::already_connected), 0)},
         {"options_fail", tell, "an option cannot be set", after(socket_command::set_option, failing)},
+        {"input_is_always_there", look, "input is told where nothing has come",
+         after(socket_command::look_for_input, [](socket_command& c, auto&) { c.value = 1; })},
+        {"input_is_never_there", look, "bytes that came are not told",
+         after(socket_command::look_for_input, [](socket_command& c, auto&) { c.value = 0; })},
         {"stale_commands_succeed", tell, "law 10: a command on a stale descriptor", stale_is_fine},
         {"a_connect_loses_what_waits", operations_wait_behind_a_connect, "law 1: a final event is missing",
          losing(on(op_code::send))},

@@ -70,6 +70,7 @@ auto watch_sees_the_connection_break(law_subject& subject) -> finding;
 auto watch_needs_a_connection(law_subject& subject) -> finding;
 auto vectored_sends_keep_the_order(law_subject& subject) -> finding;
 auto socket_commands_tell_addresses(law_subject& subject) -> finding;
+auto look_for_input_tells_what_a_receive_would_end_with(law_subject& subject) -> finding;
 auto operations_wait_behind_a_connect(law_subject& subject) -> finding;
 // what is asked of the wrong object
 auto accept_needs_a_listener(law_subject& subject) -> finding;

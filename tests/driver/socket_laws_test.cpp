@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
+#include <thread>
 
 namespace pitsaw::laws {
 namespace {
@@ -113,6 +115,37 @@ auto socket_commands_tell_addresses(law_subject& subject) -> finding {
 }
 
 TEST_P(driver_laws, socket_commands_tell_addresses) { expect(socket_commands_tell_addresses); } // laws 9, 10
+
+auto look_for_input_tells_what_a_receive_would_end_with(law_subject& subject) -> finding {
+    law_loop loop(subject);
+    auto const [left, right] = subject.connected_pair();
+    auto const is_told = [&, on = left](std::int32_t wanted) { // the system takes its time to bring it
+        socket_command look{.what = socket_command::look_for_input, .value = -1};
+        for (int tries = 0; tries < 1000; ++tries) {
+            if (!loop.io().control(on, look)) return false;
+            if (look.value == wanted) return true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(wanted));
+        }
+        return false;
+    };
+    if (!is_told(0)) return "input is told where nothing has come";
+    auto& send = loop.make_send(right, pattern(0, 5));
+    loop.start(send);
+    if (!loop.run_until_ended(send) || send.result() <= 0) return text("a send ended with ", send.result());
+    if (!is_told(1)) return "bytes that came are not told";
+    auto const count = static_cast<std::size_t>(send.result());
+    if (loop.receive_all(left, 0, count) != count) return "what was sent did not arrive";
+    if (!is_told(0)) return "input is told where all of it was received";
+    auto& shutdown = loop.make(op_code::shutdown, right);
+    loop.start(shutdown);
+    if (!loop.run_until_ended(shutdown)) return "law 1: a shutdown never ended";
+    if (!is_told(1)) return "the end of the stream is not told";
+    return loop.finding();
+}
+
+TEST_P(driver_laws, look_for_input_tells_what_a_receive_would_end_with) {
+    expect(look_for_input_tells_what_a_receive_would_end_with);
+}
 
 auto operations_wait_behind_a_connect(law_subject& subject) -> finding {
     law_loop loop(subject);

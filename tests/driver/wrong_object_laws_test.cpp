@@ -188,8 +188,9 @@ TEST_P(driver_laws, bind_tells_nothing) { expect(bind_tells_nothing); }
 auto commands_on_a_stale_descriptor_are_refused(law_subject& subject) -> finding {
     law_loop loop(subject);
     auto const refuses = [&](descriptor which, char const* what) {
-        for (auto const kind : {socket_command::bind, socket_command::listen, socket_command::local_address,
-                                socket_command::peer_address, socket_command::set_option}) {
+        for (auto const kind :
+             {socket_command::bind, socket_command::listen, socket_command::local_address,
+              socket_command::peer_address, socket_command::set_option, socket_command::look_for_input}) {
             socket_command command{.what = kind, .value = 1, .address = loopback()};
             if (auto const done = loop.io().control(which, command);
                 done || done.error() != std::errc::bad_file_descriptor)

@@ -37,12 +37,18 @@ class client_request {
     [[nodiscard]] http::headers& headers() noexcept { return headers_; }
     [[nodiscard]] http::body& body() noexcept { return body_; }
 
+    /// Lets the client send it again, once, though its method is not idempotent, when a kept connection ended
+    /// before a byte of the answer: for a request that may be carried out twice. Its body must be in memory.
+    void allow_repeat() noexcept { is_repeatable_ = true; }
+    [[nodiscard]] bool is_repeatable() const noexcept { return is_repeatable_; }
+
   private:
     std::string host_;
     std::string target_;
     http::headers headers_;
     http::body body_;
     http::method method_;
+    bool is_repeatable_ = false;
 };
 
 /// What a server answered.
@@ -89,13 +95,15 @@ static_assert(std::is_trivially_copyable_v<client_options>);
 /// ps::http::client client;
 /// auto reply = co_await ps::or_return(ps::with_timeout(5s, client.send(at, std::move(ask))));
 /// ```
-/// A kept connection is closed as soon as the server closes it or says anything. If it closes one in the
-/// moment of the request, an idempotent request whose body can be sent twice is sent again, once, on a new
-/// connection; any other gives the error, for it may have been carried out. Lifetime: outlives its responses,
-/// and ends before its runtime. Threads: one worker's. Errors: the connection's; `bad_message` for an answer
-/// that is none or is framed in two ways; `message_size` for one above the limits. Stopping: stops with its
-/// caller, whose scopes bound it in time; the connection is then closed. Sizes: 8 bytes, and for a kept
-/// connection some 800. Source: RFC 9112 section 9.
+/// A kept connection is closed as soon as the server closes it or says anything, and is not used for longer
+/// than the server's `Keep-Alive: timeout` allows. If it closes one in the moment of the request, the request
+/// is sent again, once, on a new connection, if its body is in memory and if it is idempotent or
+/// `allow_repeat` was called or not a byte of it was sent; any other gives the error, for it may have been
+/// carried out. An answer that comes while a body is being sent ends the sending. Lifetime: outlives its
+/// responses, and ends before its runtime. Threads: one worker's. Errors: the connection's; `bad_message` for
+/// an answer that is none or is framed in two ways; `message_size` for one above the limits. Stopping: stops
+/// with its caller, whose scopes bound it in time; the connection is then closed. Sizes: 8 bytes, and for a
+/// kept connection some 800. Source: RFC 9112 section 9.
 class client {
   public:
     explicit client(client_options how = {});

@@ -55,18 +55,20 @@ static_assert(std::is_trivially_copyable_v<server_options>);
 ///     co_return ps::http::response(200, "text/plain", "hello\n");
 /// });
 /// ps::http::server_options limits{.header_timeout = 5s, .body_bytes_max = 64 << 20};
-/// co_await ps::or_return(ps::http::serve(listener, routes, limits));
+/// co_await ps::or_return(ps::http::serve(std::move(listener), routes, limits));
 /// ```
 /// Requests of one connection are answered in order; several that came together with few sends. What a
 /// request may not be is answered with 400, 408, 413, 414, 417, 431, 501 or 505, and the connection is closed
 /// once the client has read that. A handler that throws is answered for with 500, and the exception goes to
 /// `on_lost_error`. `router::refused` hears of each of these, and says what their answers look like.
-/// Lifetime: listener and router outlive it; it ends after its last connection. Threads: the listener's
-/// worker. Errors: the listener's; a connection's end with it. Stopping: no new connection is accepted, idle
-/// ones close at once, and a request in progress has `drain_timeout` to be answered; then its handler is
-/// stopped; a second stop does that at once. A handler is also stopped, with `stop_reason::peer_gone`, when
-/// its client is gone: see `client_gone`. Sizes: an idle connection holds no buffer. Source: RFC 9110 and
-/// 9112.
+/// Lifetime: the router outlives it, and so does a listener that is lent; it ends after its last connection.
+/// Threads: the listener's worker. Errors: the listener's; a connection's end with it. Stopping: no new
+/// connection is accepted: a listener that was given closes at once, so that clients are refused and go
+/// elsewhere; before one that is lent they wait for whoever owns it. Idle connections close at once, and a
+/// request in progress has `drain_timeout` to be answered; then its handler is stopped; a second stop does
+/// that at once. A handler is also stopped, with `stop_reason::peer_gone`, when its client is gone: see
+/// `client_gone`. Sizes: an idle connection holds no buffer. Source: RFC 9110 and 9112.
+[[nodiscard]] task<io_result<void>> serve(tcp_listener&& listener, router& routes, server_options how = {});
 [[nodiscard]] task<io_result<void>> serve(tcp_listener& listener, router& routes, server_options how = {});
 
 } // namespace pitsaw::inline v0::http

@@ -25,11 +25,12 @@ enum class socket_option : std::uint8_t {
 /// ```
 struct socket_command {
     enum kind : std::uint8_t {
-        bind,          // address, which it leaves as it is: local_address tells what port 0 became
-        listen,        // value: connections that may wait to be accepted
-        local_address, // writes address
-        peer_address,  // writes address
-        set_option,    // option, value
+        bind,           // address, which it leaves as it is: local_address tells what port 0 became
+        listen,         // value: connections that may wait to be accepted
+        local_address,  // writes address
+        peer_address,   // writes address
+        set_option,     // option, value
+        look_for_input, // of a connection; writes value: 1 if a receive would end at once, else 0
     };
 
     kind what;

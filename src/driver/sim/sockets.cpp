@@ -114,6 +114,10 @@ auto sim_sockets::control(native_handle which, socket_command& command) -> std::
     case socket_command::set_option:
         if (command.option == socket_option::reset_on_close) self.reset_on_close = command.value != 0;
         return 0; // the world has no kernel whose habits the others would change
+    case socket_command::look_for_input:
+        command.value =
+            self.is != kind::stream || self.readable() != 0 || self.peer_finished || self.was_reset;
+        return 0;
     }
     return failure(std::errc::invalid_argument);
 }

@@ -59,6 +59,15 @@ template <class Call> auto read_address(int fd, Call call, socket_address& into)
     return result;
 }
 
+/// What is true now, of what is asked for and of errors.
+auto look(int fd, int what) noexcept -> int {
+    pollfd now = {.fd = fd, .events = static_cast<short>(what), .revents = 0};
+    int count = 0;
+    do count = ::poll(&now, 1, 0); // with a signal pending it is interrupted although it does not wait
+    while (count < 0 && errno == EINTR);
+    return count <= 0 ? 0 : now.revents;
+}
+
 } // namespace
 
 auto open_stream(address_family family, wait_mode mode) noexcept -> std::int32_t {
@@ -83,6 +92,9 @@ auto control(int fd, socket_command& command) noexcept -> std::int32_t {
         return read_address(fd, ::getpeername, command.address);
     case socket_command::set_option:
         return set_option(fd, command.option, command.value);
+    case socket_command::look_for_input:
+        command.value = look(fd, POLLIN | POLLRDHUP) != 0;
+        return 0;
     }
     return -EINVAL;
 }
@@ -183,14 +195,10 @@ auto look_for_peer(int fd) noexcept -> std::int32_t {
 }
 
 auto look_for_hang_up(int fd) noexcept -> hang_up {
-    pollfd now = {.fd = fd, .events = POLLRDHUP, .revents = 0};
-    int count = 0;
-    do count = ::poll(&now, 1, 0); // with a signal pending it is interrupted although it does not wait
-    while (count < 0 && errno == EINTR);
-    if (count <= 0) return {};
-    return {.peer_finished = (now.revents & POLLRDHUP) != 0,
-            .both_finished = (now.revents & POLLHUP) != 0,
-            .error = (now.revents & POLLERR) != 0};
+    auto const now = look(fd, POLLRDHUP);
+    return {.peer_finished = (now & POLLRDHUP) != 0,
+            .both_finished = (now & POLLHUP) != 0,
+            .error = (now & POLLERR) != 0};
 }
 
 } // namespace pitsaw::inline v0::posix

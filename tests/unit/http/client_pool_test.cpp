@@ -10,8 +10,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace ps = pitsaw;
@@ -32,7 +36,8 @@ constexpr std::string_view answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\
 struct server_side {
     std::vector<std::string> methods{}; // of the requests
     int connections = 0;
-    bool is_told = false; // the client's side says: go on
+    bool is_told = false;             // the client's side says: go on
+    ps::tcp_stream* served = nullptr; // lent to the client's side
     ps::tcp_listener listener{};
 };
 
@@ -70,6 +75,22 @@ result answer_and_say_more_when_told(server_side& of, ps::tcp_stream& peer) {
 result answer_once_and_close_at_the_next_request(server_side& of, ps::tcp_stream& peer) {
     co_await ps::or_return(answer_and_close(of, peer));
     co_return co_await take_request(of, peer);
+}
+
+result answer_and_lend(server_side& of, ps::tcp_stream& peer) {
+    co_await ps::or_return(answer_and_close(of, peer));
+    of.served = &peer;
+    co_await wait_until([&of] { return of.served == nullptr; });
+    co_return {};
+}
+result keep_for_5s(server_side& of, ps::tcp_stream& peer) {
+    for (;;) {
+        auto const before = of.methods.size();
+        co_await ps::or_return(take_request(of, peer));
+        if (of.methods.size() == before) co_return {};
+        co_await ps::or_return(peer.send_all(
+            bytes_of("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5, max=9\r\nContent-Length: 2\r\n\r\nhi")));
+    }
 }
 
 result serve_script(server_side& of, script what) {
@@ -120,6 +141,41 @@ result post_after_more_was_said(server_side& of, http::client& client, ps::endpo
     co_return {};
 }
 
+/// The server closes while the client's worker is busy and does not ask its driver.
+result post_without_a_look_between(server_side& of, http::client& client, ps::endpoint at) {
+    for (int i = 0; i < 20; ++i) {
+        co_await ps::or_return(fetch(client, at, http::method::post, "/", "x"));
+        EXPECT_EQ(client.idle(), 1u);
+        if (of.served != nullptr) ps::tcp_stream const closed(std::move(*std::exchange(of.served, nullptr)));
+        std::this_thread::sleep_for(1ms); // the network's time
+        EXPECT_EQ(client.idle(), 1u);
+    }
+    EXPECT_EQ(of.connections, 20);
+    co_return {};
+}
+
+result post_what_may_be_repeated(server_side& of, http::client& client, ps::endpoint at) {
+    co_await ps::or_return(fetch(client, at, http::method::get, "/"));
+    http::client_request ask(http::method::post, "a", "/");
+    ask.allow_repeat();
+    ask.body() = http::body(std::string("x"));
+    auto reply = co_await ps::or_return(client.send(at, std::move(ask)));
+    auto const text = co_await ps::or_return(http::read_all(reply.body(), 100));
+    EXPECT_EQ(text, "hi");
+    std::vector<std::string> const all{"GET", "POST", "POST"};
+    EXPECT_EQ(of.methods, all);
+    co_return {};
+}
+
+result wait_and_get(server_side& of, http::client& client, ps::endpoint at) {
+    for (auto const& [idle, connections] : {std::pair(0s, 1), std::pair(3s, 1), std::pair(5s, 2)}) {
+        co_await ps::sleep(idle);
+        co_await ps::or_return(fetch(client, at, http::method::get, "/"));
+        EXPECT_EQ(of.connections, connections);
+    }
+    co_return {};
+}
+
 result post_and_get_when_it_closes(server_side& of, http::client& client, ps::endpoint at) {
     co_await ps::or_return(fetch(client, at, http::method::get, "/"));
     auto const posted = co_await fetch(client, at, http::method::post, "/", "x");
@@ -148,7 +204,61 @@ TEST_P(client_pool, sends_again_what_is_idempotent_and_nothing_else) { // HT13
     run(run_script(answer_once_and_close_at_the_next_request, post_and_get_when_it_closes));
 }
 
+TEST_P(client_pool, sends_again_what_may_be_repeated) {
+    run(run_script(answer_once_and_close_at_the_next_request, post_what_may_be_repeated));
+}
+
+using client_pool_of_a_busy_worker = ps::testing::on_a_driver;
+
+TEST_P(client_pool_of_a_busy_worker, posts_nothing_to_a_server_that_has_closed) { // HT13
+    run(run_script(answer_and_lend, post_without_a_look_between));
+}
+
+INSTANTIATE_TEST_SUITE_P(drivers, client_pool_of_a_busy_worker, ps::testing::real_drivers(),
+                         ps::testing::name_of_driver);
 INSTANTIATE_TEST_SUITE_P(drivers, client_pool, ps::testing::every_driver(), ps::testing::name_of_driver);
+
+TEST(client_pool_in_any_world, uses_no_connection_for_longer_than_its_server_keeps_it) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        ps::sim::world world({.seed = seed});
+        auto const end = world.run(run_script(keep_for_5s, wait_and_get));
+        EXPECT_TRUE(end.value().has_value());
+        EXPECT_EQ(world.imbalance(), "");
+    }
+}
+
+result break_off_now_and_then(server_side& of, ps::tcp_stream& peer) {
+    for (;;) {
+        auto const before = of.methods.size();
+        co_await ps::or_return(take_request(of, peer));
+        if (of.methods.size() == before) co_return {};
+        co_await ps::or_return(peer.send_all(bytes_of(answer)));
+        co_await ps::sleep(std::chrono::microseconds(of.methods.size() % 7 * 20));
+        if (of.methods.size() % 3 == 0) co_return co_await ps::testing::break_off(peer);
+    }
+}
+
+result post_many(server_side& of, http::client& client, ps::endpoint at) {
+    std::size_t answered = 0, failed = 0;
+    for (int i = 0; i < 200; ++i) {
+        auto const got = co_await fetch(client, at, http::method::post, "/", "x");
+        ++(got.has_value() ? answered : failed);
+        co_await ps::sleep(std::chrono::microseconds(i % 5 * 20));
+    }
+    EXPECT_GT(answered, 100u);
+    EXPECT_GE(of.methods.size(), answered);
+    EXPECT_LE(of.methods.size(), answered + failed) << "one was carried out twice";
+    co_return {};
+}
+
+TEST(client_pool_in_any_world, posts_once_to_a_server_that_breaks_off) { // HT13
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        ps::sim::world world({.seed = seed});
+        auto const end = world.run(run_script(break_off_now_and_then, post_many));
+        EXPECT_TRUE(end.value().has_value()) << end.value().error().message();
+        EXPECT_EQ(world.imbalance(), "");
+    }
+}
 
 TEST(client_pool_in_any_world, survives_a_server_that_closes_in_the_moment_of_reuse) { // HT13
     for (std::uint64_t seed = 0; seed < 20; ++seed) {

@@ -4,6 +4,7 @@
 #include <pitsaw/pitsaw.hpp>
 #include <pitsaw/sim/world.hpp>
 
+#include "each_driver.hpp"
 #include "http_visit.hpp"
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace ps = pitsaw;
@@ -199,6 +201,53 @@ TEST(server_end, a_second_stop_ends_what_the_first_lets_finish) {
     EXPECT_LT(*end.value(), 4s);
     EXPECT_EQ(world.imbalance(), "");
 }
+
+/// The server was given its listener, and answers one request while others want to come.
+struct knocking {
+    bool is_asked = false, is_over = false;
+};
+
+result knock_until_refused(ps::endpoint at, knocking& of) {
+    auto busy = co_await ps::or_return(ps::tcp_stream::connect(at));
+    co_await ps::or_return(ask(busy, "/"));
+    co_await ps::testing::wait_until([&of] { return of.is_asked; });
+    bool is_refused = false;
+    for (int tries = 0; !is_refused && tries < 1000; ++tries) {
+        auto const late = co_await ps::tcp_stream::connect(at);
+        is_refused = !late.has_value() && late.error() == std::errc::connection_refused;
+        if (!is_refused) co_await ps::sleep(1ms); // the stop is on its way
+    }
+    EXPECT_TRUE(is_refused);
+    of.is_over = true;
+    auto const answer = co_await ps::or_return(receive_all(busy));
+    EXPECT_EQ(answer.substr(0, 15), "HTTP/1.1 200 OK");
+    co_return {};
+}
+
+result drain_with_a_closed_door() {
+    auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(0)));
+    auto const at = co_await ps::or_return(listener.local_endpoint());
+    knocking of;
+    http::router routes;
+    routes.get("/", [&of](http::request&) -> ps::task<http::response> {
+        of.is_asked = true;
+        co_await ps::testing::wait_until([&of] { return of.is_over; });
+        co_return http::response(200);
+    });
+    auto const serves = [&]() -> result {
+        auto const asked = [&of] { return ps::testing::wait_until([&of] { return of.is_asked; }); };
+        (void)co_await ps::when_any(http::serve(std::move(listener), routes), asked());
+        co_return {};
+    };
+    co_await ps::or_return(ps::when_all(serves(), knock_until_refused(at, of)));
+    co_return {};
+}
+
+using draining = ps::testing::on_a_driver;
+
+TEST_P(draining, refuses_new_clients_where_the_server_owns_its_listener) { run(drain_with_a_closed_door()); }
+
+INSTANTIATE_TEST_SUITE_P(drivers, draining, ps::testing::every_driver(), ps::testing::name_of_driver);
 
 TEST(server_end, a_stop_waits_for_a_request_no_longer_than_it_may) {
     auto const end = stopped_with("/wait");

@@ -271,6 +271,19 @@ TEST(server, a_connection_without_a_byte_has_the_idle_time) { // HT16
     EXPECT_LT(end.after, 76s);
 }
 
+TEST(server, empty_lines_gain_a_connection_no_time) { // HT16
+    std::string lines;
+    for (int i = 0; i < 100; ++i) lines += "\r\n";
+    for (auto const pause : {ps::duration(1s), ps::duration(37s)}) {
+        auto const end = answer_to_drip(lines, pause);
+        EXPECT_GE(end.after, 75s);
+        EXPECT_LT(end.after, 78s);
+    }
+    auto const late =
+        answer_to_drip("\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 200ms, 70s);
+    EXPECT_EQ(late.answer.substr(0, 12), "HTTP/1.1 200");
+}
+
 TEST(server, a_connection_opened_early_has_all_of_the_head_time) { // HT16
     auto const end = answer_to_drip("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 200ms, 70s);
     EXPECT_EQ(end.answer.substr(0, 12), "HTTP/1.1 200"); // the last byte came 9 s after the first
