@@ -224,7 +224,7 @@ http::response gateway_service::refused(http::refusal const& what) {
     return to_response({status, type, "", std::string(http::reason_of(status))});
 }
 
-pitsaw::task<pitsaw::io_result<void>> gateway_service::serve(pitsaw::tcp_listener& listener) {
+pitsaw::task<pitsaw::io_result<void>> gateway_service::serve(pitsaw::tcp_listener listener) {
     http::router routes;
     for (auto const route : call_routes)
         routes.post(route, [this, route](http::request& request) { return relay(request, route); });
@@ -246,7 +246,7 @@ pitsaw::task<pitsaw::io_result<void>> gateway_service::serve(pitsaw::tcp_listene
     how.body_bytes_max = config_.body_bytes_max;
     how.drain_timeout = config_.drain_timeout;
     how.gone = http::client_gone::when_finished; // an upstream costs money
-    co_return co_await http::serve(listener, routes, how);
+    co_return co_await http::serve(std::move(listener), routes, how);
 }
 
 } // namespace gateway

@@ -29,14 +29,14 @@ struct surroundings {
 /// they say, byte by byte.
 ///
 /// Lifetime: outlives `serve`. Threads: one worker's. Errors: the listener's; whatever goes wrong with a call
-/// is told to its client in OpenAI's form. Stopping: open calls have `drain_timeout`; a client that leaves
-/// stops its call at the provider.
+/// is told to its client in OpenAI's form. Stopping: the listener closes and open calls have `drain_timeout`;
+/// a client that leaves stops its call at the provider.
 class gateway_service {
   public:
     gateway_service(config how, surroundings with);
     gateway_service(gateway_service&&) = delete;
 
-    [[nodiscard]] pitsaw::task<pitsaw::io_result<void>> serve(pitsaw::tcp_listener& listener);
+    [[nodiscard]] pitsaw::task<pitsaw::io_result<void>> serve(pitsaw::tcp_listener listener);
 
     /// Calls that have not ended.
     [[nodiscard]] std::uint64_t open_calls() const noexcept { return ledger_.counted().open(); }

@@ -59,7 +59,7 @@ pitsaw::task<pitsaw::io_result<void>> serve(gateway::config how, gateway::surrou
     }
     auto const here = co_await pitsaw::or_return(listener->local_endpoint());
     std::fprintf(stderr, "gateway: http://%s/v1\n", here.to_string().c_str());
-    co_return co_await service.serve(*listener);
+    co_return co_await service.serve(std::move(*listener));
 }
 
 } // namespace

@@ -49,7 +49,8 @@ task<io_result<void>> leave_after(endpoint at, pitsaw::duration span, bool is_st
 /// `step` is shorter than what lies between two things that happen.
 void leave_at_every_moment(bool is_stream, way how, std::chrono::microseconds length,
                            std::chrono::microseconds step) {
-    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    auto const first = pitsaw::sim::seed_from_environment();
+    for (auto seed = first; seed < first + 3; ++seed) {
         for (auto span = 0us; span < length; span += step) {
             SCOPED_TRACE(::testing::Message() << "seed " << seed << ", after " << span.count() << " us");
             simulated_gateway world(is_stream ? stream_script() : whole_script(),

@@ -148,14 +148,14 @@ class simulated_gateway {
         with.log = [this](std::string_view line) { log.emplace_back(line); };
         with.clock = []() noexcept -> std::int64_t { return 0; };
         gateway_service service(how, std::move(with));
-        auto first = co_await pitsaw::when_any(served(service, listener), upstream.serve(upstream_listener),
+        auto first = co_await pitsaw::when_any(served(service, std::move(listener)), upstream.serve(upstream_listener),
                                                visited(service, what, at));
         if (auto& done = std::get<2>(first)) co_return *done;
         co_return std::unexpected(std::make_error_code(std::errc::connection_aborted));
     }
 
-    task<io_result<void>> served(gateway_service& service, pitsaw::tcp_listener& listener) {
-        auto const end = co_await pitsaw::with_timeout(stopped_after, service.serve(listener));
+    task<io_result<void>> served(gateway_service& service, pitsaw::tcp_listener listener) {
+        auto const end = co_await pitsaw::with_timeout(stopped_after, service.serve(std::move(listener)));
         if (!end.has_value() && end.error() != std::errc::timed_out) co_return end;
         for (;;) co_await pitsaw::sleep(std::chrono::hours(1)); // until the visit is over
     }
