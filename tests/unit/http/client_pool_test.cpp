@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -168,10 +169,12 @@ result post_what_may_be_repeated(server_side& of, http::client& client, ps::endp
 }
 
 result wait_and_get(server_side& of, http::client& client, ps::endpoint at) {
-    for (auto const& [idle, connections] : {std::pair(0s, 1), std::pair(3s, 1), std::pair(5s, 2)}) {
-        co_await ps::sleep(idle);
+    constexpr std::array idle{0s, 3s, 5s};
+    constexpr std::array connections{1, 1, 2};
+    for (std::size_t i = 0; i < idle.size(); ++i) {
+        co_await ps::sleep(idle[i]);
         co_await ps::or_return(fetch(client, at, http::method::get, "/"));
-        EXPECT_EQ(of.connections, connections);
+        EXPECT_EQ(of.connections, connections[i]);
     }
     co_return {};
 }
