@@ -48,7 +48,8 @@ def query(files, flags, ours):
     with tempfile.NamedTemporaryFile("w", suffix=".cpp") as all_of_them:
         all_of_them.write(unite.united(files))
         all_of_them.flush()
-        matches = list(query_one(files[0] if len(files) == 1 else all_of_them.name, flags, ours))
+        beside = [f"-iquote{folder}" for folder in sorted({file.parent for file in files})]
+        matches = list(query_one(all_of_them.name, flags + beside, ours))
     if len(files) > 1 and any("parse" in match for match in matches):
         return [match for file in files for match in query_one(file, flags, ours)]
     return matches
@@ -126,11 +127,11 @@ def self_test():
 
 
 def together(jobs):
-    """[(files, flags)] of [(file, flags)]: up to eight files of one folder and the same flags in each."""
+    """[(files, flags)] of [(file, flags)]: up to twelve files that have the same flags in each."""
     groups = collections.defaultdict(list)
     for file, flags in jobs:
-        groups[file.parent, tuple(flags)].append(file)
-    return [(files[i:i + 8], list(flags)) for (_, flags), files in groups.items() for i in range(0, len(files), 8)]
+        groups[tuple(flags)].append(file)
+    return [(files[i:i + 12], list(flags)) for flags, files in groups.items() for i in range(0, len(files), 12)]
 
 
 def own_jobs(only):
