@@ -22,11 +22,11 @@ void hand_over(void* const frame) noexcept {
     self.header->env->executor->post_from_any_thread(self.proxy, resume_as::callback);
 }
 
-void nothing_to_destroy(void*) noexcept {}
+void nothing_to_undo(void*) noexcept {}
 
 } // namespace
 
-foreign_return::foreign_return() noexcept : resume(hand_over), destroy(nothing_to_destroy) {}
+foreign_return::foreign_return() noexcept : resume(hand_over), destroy(nothing_to_undo) {}
 
 std::coroutine_handle<> foreign_return::promise::unhandled_stopped() noexcept {
     is_stopped = true;

@@ -8,13 +8,13 @@
 namespace pitsaw::laws {
 namespace {
 
-constexpr std::uint32_t buffer_bytes = 16;
+constexpr std::uint32_t bytes_each = 16;
 
 /// A pool lent to the driver that is judged, and what its events brought.
 struct lent_pool {
     lent_pool(law_loop& by, std::size_t buffers)
-        : loop(by), memory(by.lent.emplace_back(buffers * buffer_bytes)) {
-        if (auto const made = loop.io().lend(memory, buffer_bytes))
+        : loop(by), memory(by.lent.emplace_back(buffers * bytes_each)) {
+        if (auto const made = loop.io().lend(memory, bytes_each))
             number = *made;
         else
             loop.found("law 16: lend failed");
@@ -35,10 +35,10 @@ struct lent_pool {
         }
         if (what.result <= 0) return loop.found("law 4: a result without bytes brought a buffer");
         auto const count = static_cast<std::size_t>(what.result);
-        if (count > buffer_bytes || (what.buffer + 1U) * buffer_bytes > memory.size())
+        if (count > bytes_each || (what.buffer + 1U) * bytes_each > memory.size())
             return loop.found("law 16: an event names no buffer of its pool");
         if (!held.insert(what.buffer).second) loop.found("law 16: a buffer is in two events at a time");
-        auto const bytes = std::span(memory).subspan(std::size_t{what.buffer} * buffer_bytes, count);
+        auto const bytes = std::span(memory).subspan(std::size_t{what.buffer} * bytes_each, count);
         if (!follows_pattern(bytes, position)) loop.found("law 16: the buffer does not hold what was sent");
         position += count;
     }

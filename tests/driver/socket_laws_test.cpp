@@ -10,7 +10,7 @@
 namespace pitsaw::laws {
 namespace {
 
-auto loopback() -> socket_address {
+auto free_port() -> socket_address {
     return {.family = address_family::ipv4,
             .port = 0,
             .scope = 0,
@@ -68,11 +68,11 @@ auto socket_commands_tell_addresses(law_subject& subject) -> finding {
     auto& io = loop.io();
     auto const listener = io.open_stream(address_family::ipv4);
     if (!listener) return "a socket cannot be opened";
-    if (!bind(io, *listener, loopback())) return "bind to a free port failed";
+    if (!bind(io, *listener, free_port())) return "bind to a free port failed";
     socket_command listen{.what = socket_command::listen, .value = 4};
     if (!io.control(*listener, listen)) return "listen failed";
     auto const here = address(io, *listener, socket_command::local_address);
-    if (!here || here->port == 0 || here->bytes != loopback().bytes || here->family != address_family::ipv4)
+    if (!here || here->port == 0 || here->bytes != free_port().bytes || here->family != address_family::ipv4)
         return "the local address of a listener on a free port";
 
     auto const second = io.open_stream(address_family::ipv4);

@@ -22,10 +22,10 @@ struct maker {
     driver_maker make;
 };
 
-auto epoll() -> maker {
+auto by_epoll() -> maker {
     return {"epoll", [] { return io_result<std::unique_ptr<driver>>(epoll_driver::make()); }};
 }
-auto io_uring(std::string name, io_uring_options options) -> maker {
+auto by_io_uring(std::string name, io_uring_options options) -> maker {
     return {std::move(name),
             [options] { return io_result<std::unique_ptr<driver>>(io_uring_driver::make(options)); }};
 }
@@ -44,12 +44,12 @@ auto trials() -> std::vector<trial> {
         for (auto const& each : rows) all.push_back({by, each});
     };
     auto const rings = {
-        io_uring("io_uring", {}),
-        io_uring("io_uring_without_powers", {.allowed = {false, false, false, false, false}}),
-        io_uring("io_uring_tiny", {.submissions = 4, .completions = 4}),
+        by_io_uring("io_uring", {}),
+        by_io_uring("io_uring_without_powers", {.allowed = {false, false, false, false, false}}),
+        by_io_uring("io_uring_tiny", {.submissions = 4, .completions = 4}),
     };
-    add(epoll(), rows_of_every_driver());
-    add(epoll(), rows_of_epoll());
+    add(by_epoll(), rows_of_every_driver());
+    add(by_epoll(), rows_of_epoll());
     for (auto const& each : rings) {
         add(each, rows_of_every_driver());
         add(each, rows_of_io_uring());

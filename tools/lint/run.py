@@ -14,11 +14,13 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 import compile_flags  # noqa: E402, found only from here on
+import unite  # noqa: E402
 FOLDERS = ("include", "src", "tests", "examples", "bench", "apps")
 
 RULES = {
@@ -40,10 +42,22 @@ PLANTED_GUARDS = 20  # the least number of cases that the self-test must hold fo
 Place = collections.namedtuple("Place", "file line column")
 
 
-def query(file, flags, ours):
-    """Runs clang-query over one file; yields each match as {bound name: place}."""
+def query(files, flags, ours):
+    """Runs clang-query over some files as one, for most of the time goes into what they all include, or one by one
+    where they do not compile together; yields each match as {bound name: place}."""
+    with tempfile.NamedTemporaryFile("w", suffix=".cpp") as all_of_them:
+        all_of_them.write(unite.united(files))
+        all_of_them.flush()
+        beside = [f"-iquote{folder}" for folder in sorted({file.parent for file in files})]
+        matches = list(query_one(all_of_them.name, flags + beside, ours))
+    if len(files) > 1 and any("parse" in match for match in matches):
+        return [match for file in files for match in query_one(file, flags, ours)]
+    return matches
+
+
+def query_one(file, flags, ours):
     script = (HERE / "matchers.cq").read_text().replace("@OURS@", ours)
-    run = subprocess.run(["clang-query-19", "-f", "/dev/stdin", str(file)] + flags, input=script,
+    run = subprocess.run(["clang-query-19", "-f", "/dev/stdin", str(file), "--"] + flags, input=script,
                          capture_output=True, text=True, cwd=ROOT)
     if re.search(r"^\d+:\d+: Error ", run.stdout + run.stderr, re.M):
         sys.exit(f"matchers.cq: clang-query does not understand it\n{run.stdout}{run.stderr}")
@@ -79,7 +93,7 @@ def judge(match):
 
 
 def lint(jobs, ours):
-    """All findings of [(file, flags)], each once however many translation units see it."""
+    """All findings of [(files, flags)], each once however many translation units see it."""
     found = {}
 
     def one(job):
@@ -94,7 +108,7 @@ def lint(jobs, ours):
 
 def self_test():
     planted = sorted((HERE / "planted").glob("*.cpp"))
-    found = lint([(file, ["--", "-std=c++23"]) for file in planted], "/tools/lint/planted/")
+    found = lint(together([(file, ["-std=c++23"]) for file in planted]), "/tools/lint/planted/")
     marked = set()
     for file in planted:
         for number, line in enumerate(file.read_text().splitlines(), 1):
@@ -112,6 +126,14 @@ def self_test():
     return not wrong
 
 
+def together(jobs):
+    """[(files, flags)] of [(file, flags)]: up to twelve files that have the same flags in each."""
+    groups = collections.defaultdict(list)
+    for file, flags in jobs:
+        groups[tuple(flags)].append(file)
+    return [(files[i:i + 12], list(flags)) for flags, files in groups.items() for i in range(0, len(files), 12)]
+
+
 def own_jobs(only):
     """The translation units to look at: each that has a co_await, and for a header with one that none of them names,
     the header by itself."""
@@ -124,12 +146,12 @@ def own_jobs(only):
         sys.exit(f"{gone[0]}: gone, but still in {compile_flags.DATABASE}; run `cmake --preset release`")
     awaits = re.compile(r"^(?!\s*//).*\bco_(await|yield)\b", re.M)
     texts = {unit: unit.read_text() for unit in units}
-    jobs = [(unit, ["--"] + commands[str(unit)][1:]) for unit in units if awaits.search(texts[unit])]
+    jobs = [(unit, commands[str(unit)][1:] + ["-w"]) for unit in units if awaits.search(texts[unit])]
     named = "\n".join(texts[unit] for unit, _ in jobs)
     for header in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.hpp")):
         inner = str(header.relative_to(ROOT)).split("/", 1)[1]
         if awaits.search(header.read_text()) and inner not in named:
-            jobs.append((header, ["--", "-xc++", "-std=c++23", "-Wno-pragma-once-outside-header",
+            jobs.append((header, ["-xc++", "-std=c++23", "-Wno-pragma-once-outside-header",
                                   f"-I{ROOT}/include", f"-I{ROOT}/src", f"-I{ROOT}/tests", f"-I{ROOT}/apps"]))
     if only:
         jobs = [job for job in jobs if any(job[0].samefile(file) for file in only)]
@@ -147,7 +169,7 @@ def main():
         sys.exit(0 if self_test() else 1)
 
     jobs = own_jobs(given.files)
-    found = lint(jobs, f"^{re.escape(str(ROOT))}/({'|'.join(FOLDERS)})/")
+    found = lint(together(jobs), f"^{re.escape(str(ROOT))}/({'|'.join(FOLDERS)})/")
     for (rule, file, line), message in sorted(found.items(), key=lambda item: item[0][1:]):
         print(f"{os.path.relpath(file, ROOT)}:{line}: {rule}: {message}")
     print(f"lint: {len(jobs)} files, {len(found)} findings")

@@ -31,7 +31,7 @@ class against_model {
     }
 
     void run(int steps) {
-        for (int step = 0; step < steps && !testing::Test::HasFatalFailure(); ++step) {
+        for (int step = 0; step < steps && !::testing::Test::HasFatalFailure(); ++step) {
             switch (random_.below(4)) {
             case 0:
             case 1:
