@@ -183,10 +183,6 @@ class Tools:
 
     def figures_by_turns(self, turn, *commands, core=None):
         """The figures of programs that run at the same time, but of which only one at a time may go on."""
-        return [parse_figures(text) for text in self.outputs_by_turns(turn, *commands, core=core)]
-
-    def outputs_by_turns(self, turn, *commands, core=None):
-        """What such programs print."""
         running = [subprocess.Popen(self.on_core(core, command), stdout=subprocess.PIPE, text=True)
                    for command in commands]
         try:
@@ -201,7 +197,7 @@ class Tools:
         texts = [each.communicate()[0] for each in running]
         if any(each.returncode for each in running):
             raise Failed(f"one of these failed: {commands}")
-        return texts
+        return [parse_figures(text) for text in texts]
 
     def output(self, *command, core=None):
         """What a program prints."""

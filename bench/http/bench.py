@@ -3,25 +3,21 @@ import itertools
 
 from echo.servers import serving
 from http_servers import HTTP_SERVERS
-from wrk import compare, load
+from wrk import load
 
 QUESTION = "What does an HTTP request cost that is answered from memory?"
 ROUNDS = 5
 ONE_CORE = False
 
-CONNECTIONS, DEPTH = 50, 16
-CASES = ["keepalive50", "pipeline16"]
+CONNECTIONS = 50
+CASES = {"keepalive50": 1, "pipeline16": 16}  # requests in one write
 SECONDS = 1  # measured in a round of pipeline16
 TURNS, TURN = 40, 0.05  # of a server that is compared by turns: how many it has in a round, and their seconds
 
 
-def url_of(port):
-    return f"http://127.0.0.1:{port}/"
-
-
-def pipeline(program, server, port, seconds):
-    """The command of its load."""
-    return [program, port, CONNECTIONS, DEPTH, seconds, server.process.pid]
+def counting_load(program, server, port, case, seconds):
+    """The command of a load that counts bytes."""
+    return [program, port, CONNECTIONS, CASES[case], seconds, server.process.pid]
 
 
 def measured(build):
@@ -32,40 +28,32 @@ def measured(build):
         def run(case):
             with serving(tools, command) as (server, port):
                 if case == "pipeline16":
-                    return tools.figures(*pipeline(program, server, port, SECONDS), core=1)
-                return load(tools, server, url_of(port), CONNECTIONS)
+                    return tools.figures(*counting_load(program, server, port, case, SECONDS), core=1)
+                return load(tools, server, f"http://127.0.0.1:{port}/", CONNECTIONS)
         return run
     return prepare
-
-
-def costs_of(tools, program, case, servers):
-    """The processor time of a request, of servers that have their load by turns."""
-    if case == "keepalive50":
-        return compare(tools, [(server, url_of(port)) for server, port in servers], CONNECTIONS)
-    loads = [pipeline(program, server, port, TURNS * TURN) for server, port in servers]
-    return [next(value for metric, _, value in figures if metric == "cpu_us_per_request")
-            for figures in tools.figures_by_turns(TURN, *loads, core=1)]
 
 
 def by_turns(build, build_peer):
     """As in bench/echo: both are up and have their load by turns."""
     def prepare(tools):
         command, peer, program = build(tools), build_peer(tools), tools.peer("pipeline_load.c")
-        tools.program("wrk", package="wrk")
         peer_first = itertools.cycle([False, True])
 
         def run(case):
             order = [peer, command] if next(peer_first) else [command, peer]
             with serving(tools, order[0]) as first, serving(tools, order[1]) as second:
-                costs = costs_of(tools, program, case, [first, second])
+                loads = [counting_load(program, server, port, case, TURNS * TURN) for server, port in (first, second)]
+                figures = tools.figures_by_turns(TURN, *loads, core=1)
+            costs = [next(value for metric, _, value in each if metric == "cpu_us_per_request") for each in figures]
             own, others = costs[::-1] if order[0] is peer else costs
             return [("cpu_ratio", "times", own / others)]
         return run
     return prepare
 
 
-SUBJECTS = [(subject, CASES, measured(build)) for subject, build in HTTP_SERVERS]
-SUBJECTS += [("pitsaw-io_uring:nginx", CASES,
+SUBJECTS = [(subject, list(CASES), measured(build)) for subject, build in HTTP_SERVERS]
+SUBJECTS += [("pitsaw-io_uring:nginx", list(CASES),
               by_turns(dict(HTTP_SERVERS)["pitsaw-io_uring"], dict(HTTP_SERVERS)["nginx"]))]
 
 

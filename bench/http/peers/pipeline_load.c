@@ -81,7 +81,7 @@ int main(int count, char **arguments) {
     for (;;) {
         struct epoll_event events[events_max];
         int const ready = epoll_wait(poll, events, events_max, 5000);
-        if (ready <= 0) die("the server is silent");
+        if (ready == 0 || (ready < 0 && errno != EINTR)) die("the server is silent"); /* a stop interrupts it */
         for (int i = 0; i < ready; i++) {
             unsigned const number = events[i].data.u32;
             ssize_t const size = recv(fds[number], buffer, sizeof buffer, 0);
