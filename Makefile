@@ -1,7 +1,9 @@
 # `make help` says what there is. Everything real lives in CMakePresets.json and tools/; these are short names.
 JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 10
+SOAK_SECONDS ?= 600
 .DEFAULT_GOAL := help
-.PHONY: help run tour doctor release test check bench asan tsan gcc debug ci clean
+.PHONY: help run tour doctor release test check bench asan tsan gcc debug fuzz soak ci clean
 
 help:
 	@echo 'make release     build release and run nothing'
@@ -13,6 +15,7 @@ help:
 	@echo 'make bench       run every benchmark;  make bench-NAME  runs bench/NAME'
 	@echo 'make asan        build and test with the address and undefined-behaviour sanitizers'
 	@echo 'make tsan        ... with the thread sanitizer;  make gcc  with GCC;  make debug  at -O0'
+	@echo 'make fuzz        every fuzzer for FUZZ_SECONDS;  make soak  seeds and fuzzers for SOAK_SECONDS'
 	@echo 'make ci          all of it, as .ci/run'
 	@echo 'make clean       remove build/'
 	@echo
@@ -47,6 +50,14 @@ asan tsan debug:
 gcc:
 	@tools/install_packages.sh build gcc
 	@tools/run_tests.py $@ --jobs $(JOBS)
+
+fuzz:
+	@tools/install_packages.sh build sanitize
+	@tools/fuzz.py $(FUZZ_SECONDS) --jobs $(JOBS)
+
+soak:
+	@tools/install_packages.sh build sanitize
+	@tools/soak.py $(SOAK_SECONDS) --jobs $(JOBS)
 
 check:
 	@tools/install_packages.sh build check
