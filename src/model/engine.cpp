@@ -11,6 +11,13 @@ thread_local constinit engine* engine_of_this_thread = nullptr;
 
 [[nodiscard]] constexpr auto bit(unsigned thread) noexcept -> thread_mask { return 1U << thread; }
 
+
+/// A step that neither changes what others may do nor depends on what they did.
+[[nodiscard]] constexpr auto commutes(step_kind kind) noexcept -> bool {
+    return kind == step_kind::start || kind == step_kind::join || kind == step_kind::wake ||
+           kind == step_kind::fence;
+}
+
 } // namespace
 
 engine::engine(options const& how, std::function<void()> const& body)
@@ -62,6 +69,7 @@ void engine::begin_run() {
     count_ = 0;
     for (auto& each : threads_) each.has_finished = true;
     running_ = &threads_[0];
+    runner_ = 0;
     (void)start_thread([this] { body_(); }, std::source_location::current());
 }
 
@@ -147,6 +155,7 @@ void engine::note_change() noexcept {
 
 // ---- Who goes next.
 
+
 auto engine::is_enabled(virtual_thread const& of) const noexcept -> bool {
     if (of.has_finished) return false;
     switch (of.pending.kind) {
@@ -180,8 +189,8 @@ auto engine::enabled() noexcept -> thread_mask {
 }
 
 auto engine::preferred(thread_mask among) const noexcept -> unsigned {
-    auto const here = running_->view.number;
-    if ((among & bit(here)) != 0 && !running_->has_yielded) return here;
+    auto const here = runner_;
+    if ((among & bit(here)) != 0 && !threads_[here].has_yielded) return here;
     for (auto left = among; left != 0; left &= left - 1) {
         auto const each = static_cast<unsigned>(std::countr_zero(left));
         if (!threads_[each].has_yielded) return each;
@@ -203,9 +212,15 @@ auto engine::pick() -> unsigned {
     if (able == 0) stuck();
     search::turn now;
     now.enabled = able;
-    now.running = running_->view.number;
+    now.running = runner_;
     now.preferred = preferred(able);
     now.may_go_on = now.preferred == now.running;
+    for (auto left = able; left != 0 && !now.is_free; left &= left - 1) {
+        auto const each = static_cast<unsigned>(std::countr_zero(left));
+        if (!commutes(threads_[each].pending.kind)) continue;
+        now.preferred = each;
+        now.is_free = true;
+    }
     for (unsigned i = 0; i < count_; ++i)
         if (!threads_[i].has_finished) now.next[i] = pending_of(i);
     for (unsigned i = 0; i < threads_max; ++i)
@@ -240,6 +255,7 @@ auto engine::step_once(step next) -> log_entry& {
     self.pending = next;
     go_on();
     self.has_yielded = false;
+    if (!commutes(next.kind)) runner_ = self.view.number;
     if (++steps_ > how_.steps_max)
         fail("a run of more than steps_max (" + std::to_string(how_.steps_max) +
              ") steps: a loop that waits calls model::yield, others need a bound");

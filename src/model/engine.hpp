@@ -48,7 +48,7 @@ class engine {
     void await_condition(detail::place const& at, detail::place const& mutex);
     void variable(detail::place const& at, bool is_write);
     void made(detail::place const& at);
-    void gone(void const* at, std::source_location where);
+    void gone(void const* at);
     void name(void const* object, char const* text) { memory_.name(object, text); }
     [[noreturn]] void fail(std::string what, std::source_location const* where = nullptr);
     [[nodiscard]] auto number() const noexcept -> unsigned { return running_->view.number; }
@@ -116,6 +116,7 @@ class engine {
     std::array<virtual_thread, threads_max> threads_;
     unsigned count_ = 0;
     virtual_thread* running_ = nullptr;
+    unsigned runner_ = 0; ///< whose the last step was that others may mind
     fiber explorer_;
     memory memory_;
     search search_;

@@ -66,7 +66,7 @@ namespace detail {
 auto is_exploring() noexcept -> bool { return engine::current() != nullptr; }
 
 void made(place const& object) noexcept { engine::current()->made(object); }
-void gone(void const* at, std::source_location where) noexcept { engine::current()->gone(at, where); }
+void gone(void const* at) noexcept { engine::current()->gone(at); }
 
 auto load(place const& from, std::memory_order order) noexcept -> word {
     return engine::current()->access(from, {.kind = step_kind::load, .order = order}).before;

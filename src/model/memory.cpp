@@ -13,6 +13,7 @@ namespace {
 }
 
 [[nodiscard]] auto line_of(std::source_location where) -> std::string {
+    if (where.line() == 0) return "its construction";
     return std::string(short_name(where.file_name())) + ':' + std::to_string(where.line());
 }
 
@@ -58,7 +59,7 @@ auto memory::add_location(detail::place const& object, unsigned maker, std::uint
     at.traits = object.traits;
     at.is_alive = true;
     at.name = nullptr;
-    at.made_at = object.where;
+    at.used_at = object.where;
     at.maker = maker;
     at.made_step = made;
     at.stores.clear();
@@ -72,7 +73,7 @@ auto memory::add_location(detail::place const& object, unsigned maker, std::uint
     at.reads = {};
     at.writer = maker;
     at.write = made;
-    at.write_at = object.where;
+    at.write_at = object.where; // of a variable in the place of its construction: unknown
     if (object.traits->kind == detail::object_kind::atomic) {
         at.stores.push_back({object.initial, {}, {}, 0, false, access::none});
         at.order.push_back(0);
@@ -85,7 +86,8 @@ auto memory::add_location(detail::place const& object, unsigned maker, std::uint
 auto memory::find(detail::place const& object, thread_view const& by, std::string& problem) -> std::uint32_t {
     auto const found = slot_of(object.at);
     if (found == access::none) return add_location(object, by.number, 0);
-    auto const& at = locations_[found];
+    auto& at = locations_[found];
+    if (at.used_at.line() == 0) at.used_at = object.where;
     if (!at.is_alive)
         problem = "use after destruction of " + name_of(found);
     else if (at.maker != by.number && !by.past.covers(at.maker, at.made_step))
@@ -127,7 +129,7 @@ auto memory::name_of(std::uint32_t which) const -> std::string {
         if (each.at == at.address) return each.text;
     constexpr char const* kinds[] = {"atomic", "var", "mutex", "condition"};
     return std::string(kinds[static_cast<unsigned>(at.traits->kind)]) + '#' + std::to_string(which) +
-           (at.made_step == 0 ? " first used at " : " of ") + line_of(at.made_at);
+           (at.used_at.line() == 0 ? "" : " (first used at " + line_of(at.used_at) + ')');
 }
 
 /// The lowest rank that the thread may still see: coherence, and what happens before.

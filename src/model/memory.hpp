@@ -56,7 +56,7 @@ struct location {
     detail::object_traits const* traits;
     bool is_alive;
     char const* name; ///< null: none given
-    std::source_location made_at;
+    std::source_location used_at; ///< where it was first used
     unsigned maker;
     std::uint32_t made_step; ///< 0: before everything
     std::vector<store_record> stores;

@@ -75,6 +75,7 @@ void memory::execute_fence(thread_view& by, std::memory_order order) {
         auto earlier = sc_.within(by.past, false);
         for (std::uint32_t i = 0; i < count_; ++i) {
             auto const& at = locations_[i];
+            if (at.traits->kind != detail::object_kind::atomic) continue;
             for (auto const& second : at.accesses) {
                 if (!by.past.covers(second.thread, second.step)) continue;
                 bool const writes = second.written != access::none;

@@ -24,6 +24,7 @@ void search::begin_run() noexcept {
     depth_ = 0;
     known_until_ = nodes_.empty() ? 0 : static_cast<std::uint32_t>(nodes_.size()) - 1;
     is_redundant_ = false;
+    preemptions_ = 0;
     next_sleep_ = {};
 }
 
@@ -55,6 +56,11 @@ auto search::choose_thread(turn const& now) -> unsigned {
     auto const& at = nodes_[depth_];
     if (!has(now.enabled, at.thread)) return threads_max;
     if (reduces_ && depth_ + 1 == nodes_.size()) fall_asleep(at, now);
+    return take(at, now);
+}
+
+auto search::take(node const& at, turn const& now) noexcept -> unsigned {
+    if (now.may_go_on && !now.is_free && at.thread != now.running) ++preemptions_;
     ++depth_;
     return at.thread;
 }
@@ -76,18 +82,12 @@ auto search::add_node(turn const& now) -> unsigned {
         if (!has(made.selectable, made.thread)) made.thread = lowest(made.selectable);
         made.wanted = bit(made.thread);
     } else {
-        if (!nodes_.empty()) made.preemptions = nodes_.back().preemptions;
-        if (now.may_go_on && made.preemptions >= preemptions_max_) {
-            made.thread = now.running;
-            made.wanted = bit(now.running);
-        } else {
-            made.wanted = now.enabled;
-        }
+        bool const is_fixed = now.is_free || (now.may_go_on && preemptions_ >= preemptions_max_);
+        made.wanted = is_fixed ? bit(made.thread) : now.enabled;
     }
     nodes_.push_back(made);
     if (reduces_) fall_asleep(nodes_.back(), now);
-    ++depth_;
-    return made.thread;
+    return take(nodes_.back(), now);
 }
 
 /// Who sleeps after this node's step: who slept before it or was tried here, unless the step disturbs him.

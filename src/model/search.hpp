@@ -40,6 +40,7 @@ class search {
         unsigned running = 0;      ///< who took the last step
         unsigned preferred = 0;    ///< who is to take this one if nothing speaks against it
         bool may_go_on = false;    ///< the running one could
+        bool is_free = false;      ///< the preferred one's step commutes with all others: nobody else need be tried
         std::array<pending, threads_max> next;
         std::function<bool(unsigned thread, std::uint32_t stores)> const* has_fresh = nullptr;
     };
@@ -75,7 +76,6 @@ class search {
         unsigned way = no_way;
         std::uint64_t ways = 0;
         thread_mask enabled = 0, selectable = 0, wanted = 0, done = 0;
-        std::uint32_t preemptions = 0; // before this step
         std::array<std::uint32_t, threads_max> sleep{};
         // of the step that was taken
         std::uint32_t step = 0;
@@ -86,6 +86,7 @@ class search {
     };
 
     [[nodiscard]] auto add_node(turn const& now) -> unsigned;
+    [[nodiscard]] auto take(node const& at, turn const& now) noexcept -> unsigned;
     [[nodiscard]] auto choose_scripted(turn const& now) -> unsigned;
     void fall_asleep(node const& at, turn const& now) noexcept;
     void note_race(std::uint32_t earlier, std::uint32_t later, unsigned thread,
@@ -96,6 +97,7 @@ class search {
     std::vector<node> nodes_;
     std::uint32_t depth_ = 0;      // of the next step
     std::uint32_t known_until_ = 0; // races of steps below were found in an earlier run
+    std::uint32_t preemptions_ = 0; // in this run, so far
     bool is_redundant_ = false;
     std::array<std::uint32_t, threads_max> next_sleep_{}; // of the node after the last
     bool is_scripted_ = false;

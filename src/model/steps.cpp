@@ -200,7 +200,7 @@ void engine::variable(detail::place const& at, bool is_write) {
 
 void engine::made(detail::place const& at) { memory_.make(at, running_->view); }
 
-void engine::gone(void const* at, std::source_location) {
+void engine::gone(void const* at) {
     std::string problem;
     memory_.end(at, running_->view, problem);
     if (!problem.empty()) fail(std::move(problem));

@@ -55,7 +55,7 @@ struct place {
 [[nodiscard]] auto is_exploring() noexcept -> bool;
 
 void made(place const& object) noexcept;
-void gone(void const* at, std::source_location where) noexcept;
+void gone(void const* at) noexcept;
 
 [[nodiscard]] auto load(place const& from, std::memory_order order) noexcept -> word;
 void store(place const& to, word value, std::memory_order order) noexcept;

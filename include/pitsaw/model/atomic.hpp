@@ -32,15 +32,14 @@ template <detail::modelled_value T> class atomic {
     using value_type = T;
     static constexpr bool is_always_lock_free = true;
 
-    constexpr atomic(location where = location::current()) noexcept : atomic(T(), where) {}
-    constexpr atomic(T initial, location where = location::current()) noexcept : value_(initial) {
-        if (!std::is_constant_evaluated() && detail::is_exploring()) detail::made(place(where));
+    constexpr atomic() noexcept : atomic(T()) {}
+    constexpr atomic(T initial) noexcept : value_(initial) {
+        if (!std::is_constant_evaluated() && detail::is_exploring()) detail::made(place({}));
     }
     atomic(atomic const&) = delete;
     atomic& operator=(atomic const&) = delete;
     constexpr ~atomic() {
-        if (!std::is_constant_evaluated() && detail::is_exploring())
-            detail::gone(this, location::current());
+        if (!std::is_constant_evaluated() && detail::is_exploring()) detail::gone(this);
     }
 
     [[nodiscard]] auto is_lock_free() const noexcept -> bool { return true; }

@@ -12,12 +12,12 @@ class mutex {
     using location = std::source_location;
 
   public:
-    mutex(location where = location::current()) noexcept {
-        if (detail::is_exploring()) detail::made(place(where));
+    mutex() noexcept {
+        if (detail::is_exploring()) detail::made(place({}));
     }
     mutex(mutex const&) = delete;
     ~mutex() {
-        if (detail::is_exploring()) detail::gone(this, location::current());
+        if (detail::is_exploring()) detail::gone(this);
     }
 
     void lock(location where = location::current()) noexcept {
@@ -43,12 +43,12 @@ class condition_variable {
     using location = std::source_location;
 
   public:
-    condition_variable(location where = location::current()) noexcept {
-        if (detail::is_exploring()) detail::made(place(where));
+    condition_variable() noexcept {
+        if (detail::is_exploring()) detail::made(place({}));
     }
     condition_variable(condition_variable const&) = delete;
     ~condition_variable() {
-        if (detail::is_exploring()) detail::gone(this, location::current());
+        if (detail::is_exploring()) detail::gone(this);
     }
 
     void wait(std::unique_lock<mutex>& held, location where = location::current()) noexcept {

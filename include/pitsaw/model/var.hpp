@@ -24,14 +24,13 @@ template <class T> class var {
   public:
     using value_type = T;
 
-    constexpr var(location where = location::current()) : var(T(), where) {}
-    constexpr var(T initial, location where = location::current()) : value_(std::move(initial)) {
-        if (!std::is_constant_evaluated() && detail::is_exploring()) detail::made(place(where));
+    constexpr var() : var(T()) {}
+    constexpr var(T initial) : value_(std::move(initial)) {
+        if (!std::is_constant_evaluated() && detail::is_exploring()) detail::made(place({}));
     }
-    constexpr var(var const& other, location where = location::current()) : var(other.read(where), where) {}
+    constexpr var(var const& other) : var(other.read()) {}
     constexpr ~var() {
-        if (!std::is_constant_evaluated() && detail::is_exploring())
-            detail::gone(this, location::current());
+        if (!std::is_constant_evaluated() && detail::is_exploring()) detail::gone(this);
     }
 
     [[nodiscard]] constexpr auto read(location where = location::current()) const -> T const& {
