@@ -88,7 +88,7 @@ auto engine::start_thread(std::move_only_function<void()> work, std::source_loca
     made.locals.clear();
     made.made_at = where;
     made.maker = is_first ? 0 : running_->view.number;
-    made.has_finished = made.is_notified = made.has_yielded = false;
+    made.has_finished = made.is_notified = made.has_yielded = made.is_excused = false;
     made.changes = made.others_at_yield = 0;
     made.others_at_retry = UINT64_MAX;
     if (!is_first) {

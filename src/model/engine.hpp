@@ -67,6 +67,7 @@ class engine {
         bool has_finished = false;
         bool is_notified = false;
         bool has_yielded = false;
+        bool is_excused = false; ///< a compare_exchange has failed without reason: its yield waits for nobody
         std::uint64_t changes = 0;           ///< its own
         std::uint64_t others_at_yield = 0;   ///< the changes of others, when it yielded
         std::uint64_t others_at_retry = UINT64_MAX; ///< ... when it looked again although there was none

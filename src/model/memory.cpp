@@ -13,8 +13,8 @@ namespace {
 }
 
 [[nodiscard]] auto line_of(std::source_location where) -> std::string {
-    if (where.line() == 0) return "its construction";
-    return std::string(short_name(where.file_name())) + ':' + std::to_string(where.line());
+    if (where.line() == 0) return {};
+    return " at " + std::string(short_name(where.file_name())) + ':' + std::to_string(where.line());
 }
 
 [[nodiscard]] auto letter(unsigned thread) -> std::string {
@@ -73,7 +73,7 @@ auto memory::add_location(detail::place const& object, unsigned maker, std::uint
     at.reads = {};
     at.writer = maker;
     at.write = made;
-    at.write_at = object.where; // of a variable in the place of its construction: unknown
+    at.write_at = object.where;
     if (object.traits->kind == detail::object_kind::atomic) {
         at.stores.push_back({object.initial, {}, {}, 0, false, access::none});
         at.order.push_back(0);
@@ -110,7 +110,7 @@ void memory::end(void const* object, thread_view const& by, std::string& problem
     }
     auto const complain = [&](unsigned thread, std::source_location where) {
         problem = "destruction of " + name_of(which) + " by " + letter(by.number) + " races with its use by " +
-                  letter(thread) + " at " + line_of(where);
+                  letter(thread) + line_of(where);
     };
     for (auto const& each : at.accesses)
         if (each.thread != by.number && !by.past.covers(each.thread, each.step))
@@ -129,7 +129,7 @@ auto memory::name_of(std::uint32_t which) const -> std::string {
         if (each.at == at.address) return each.text;
     constexpr char const* kinds[] = {"atomic", "var", "mutex", "condition"};
     return std::string(kinds[static_cast<unsigned>(at.traits->kind)]) + '#' + std::to_string(which) +
-           (at.used_at.line() == 0 ? "" : " (first used at " + line_of(at.used_at) + ')');
+           (at.used_at.line() == 0 ? "" : " (first used" + line_of(at.used_at) + ')');
 }
 
 /// The lowest rank that the thread may still see: coherence, and what happens before.
@@ -234,8 +234,8 @@ void memory::look_again(thread_view& by) noexcept {
 void memory::read_variable(location& at, thread_view const& by, std::source_location where,
                            std::string& problem) {
     if (at.writer != by.number && !by.past.covers(at.writer, at.write))
-        problem = "data race: the read by " + letter(by.number) + " at " + line_of(where) +
-                  " and the write by " + letter(at.writer) + " at " + line_of(at.write_at);
+        problem = "data race: the read by " + letter(by.number) + line_of(where) + " and the write by " +
+                  letter(at.writer) + line_of(at.write_at);
     at.reads[by.number] = by.steps + 1;
     at.reads_at[by.number] = where;
 }
@@ -243,8 +243,8 @@ void memory::read_variable(location& at, thread_view const& by, std::source_loca
 void memory::write_variable(location& at, thread_view const& by, std::source_location where,
                             std::string& problem) {
     auto const race = [&](char const* what, unsigned thread, std::source_location other) {
-        problem = "data race: the write by " + letter(by.number) + " at " + line_of(where) + " and the " + what +
-                  " by " + letter(thread) + " at " + line_of(other);
+        problem = "data race: the write by " + letter(by.number) + line_of(where) + " and the " + what + " by " +
+                  letter(thread) + line_of(other);
     };
     if (at.writer != by.number && !by.past.covers(at.writer, at.write)) race("write", at.writer, at.write_at);
     for (unsigned i = 0; i < threads_max; ++i)

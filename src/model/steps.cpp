@@ -1,7 +1,7 @@
 #include "model/engine.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <utility>
 
 namespace pitsaw::inline v0::model {
 
@@ -24,6 +24,11 @@ auto engine::choose(std::uint64_t mask) -> unsigned {
 auto engine::access(detail::place const& at, step next) -> memory::result {
     next.object = find(at);
     next.where = at.where;
+    if (how_.weaken) {
+        next.order = how_.weaken(next.order, at.where);
+        if (next.kind == step_kind::compare_exchange)
+            next.failure_order = how_.weaken(next.failure_order, at.where);
+    }
     auto& entry = step_once(next);
     (void)find(at); // it may have ended meanwhile
     auto& self = *running_;
@@ -41,7 +46,10 @@ auto engine::access(detail::place const& at, step next) -> memory::result {
     entry.values = done;
     if (done.from != access::none) entry.from = memory_[next.object].stores[done.from].logged;
     if (how.how == alternative::way::fails) entry.how = log_entry::outcome::failed;
-    if (how.how == alternative::way::fails_spuriously) entry.how = log_entry::outcome::failed_spuriously;
+    if (how.how == alternative::way::fails_spuriously) {
+        entry.how = log_entry::outcome::failed_spuriously;
+        self.is_excused = true;
+    }
     if (done.written != access::none && (done.from == access::none || done.before != done.after))
         note_change();
     search_.note_result(self.causal);
@@ -99,6 +107,7 @@ void engine::notify(detail::place const& at, bool all) {
 }
 
 void engine::fence(std::memory_order order, std::source_location where) {
+    if (how_.weaken) order = how_.weaken(order, where);
     (void)step_once({.kind = step_kind::fence, .order = order, .where = where});
     if (!memory_.has_room_for_sc()) fail("too many sequentially consistent operations in a run", &where);
     memory_.execute_fence(running_->view, order);
@@ -117,7 +126,7 @@ void engine::yield(std::source_location where) {
     auto& self = *running_;
     search_.note_result(self.causal);
     memory_.look_again(self.view);
-    self.has_yielded = true;
+    self.has_yielded = !std::exchange(self.is_excused, false);
     self.others_at_yield = others_changes(self);
 }
 

@@ -63,6 +63,7 @@ namespace {
 }
 
 [[nodiscard]] auto file_line(std::source_location where) -> std::string {
+    if (where.line() == 0) return {};
     auto const* const slash = std::strrchr(where.file_name(), '/');
     return std::string(slash == nullptr ? where.file_name() : slash + 1) + ':' + std::to_string(where.line());
 }

@@ -4,6 +4,7 @@
 #include <pitsaw/model/thread.hpp>
 #include <pitsaw/model/var.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <source_location>
@@ -24,6 +25,9 @@ struct options {
     std::uint32_t spurious_failures_max = 1;  ///< of compare_exchange_weak, in one run
     bool reduces = true;     ///< false: every interleaving for itself, also without a bound (to check the checker)
     std::string replay = {}; ///< runs only this, the `replay` of an earlier report
+    /// Says with which order an access of this order at this place is to run instead: does the test notice when
+    /// a release becomes relaxed? Empty: as written.
+    std::function<std::memory_order(std::memory_order written, std::source_location where)> weaken = {};
 };
 
 /// What `explore` has found.

@@ -25,9 +25,9 @@ class thread {
   public:
     template <std::invocable F>
     explicit thread(F work, std::source_location where = std::source_location::current())
-        : number_(start(std::move_only_function<void()>(std::move(work)), where)) {}
+        : number_(start(std::move_only_function<void()>(std::move(work)), where)), made_at_(where) {}
     thread(thread const&) = delete;
-    ~thread() { join(); }
+    ~thread() { join(made_at_); }
 
     void join(std::source_location where = std::source_location::current()) noexcept;
 
@@ -36,6 +36,7 @@ class thread {
         -> unsigned;
 
     unsigned number_;
+    std::source_location made_at_;
     bool is_joined_ = false;
 };
 

@@ -28,7 +28,7 @@ template <class T> class var {
     constexpr var(T initial) : value_(std::move(initial)) {
         if (!std::is_constant_evaluated() && detail::is_exploring()) detail::made(place({}));
     }
-    constexpr var(var const& other) : var(other.read()) {}
+    constexpr var(var const& other) : var(other.read({})) {}
     constexpr ~var() {
         if (!std::is_constant_evaluated() && detail::is_exploring()) detail::gone(this);
     }
@@ -42,27 +42,28 @@ template <class T> class var {
         value_ = std::move(value);
     }
 
-    constexpr operator T const&() const { return read(); }
-    constexpr auto operator->() const -> T const& { return read(); }
+    // From here on nobody knows the line; the steps around it in the trace do.
+    constexpr operator T const&() const { return read({}); }
+    constexpr auto operator->() const -> T const& { return read({}); }
     constexpr auto operator=(T value) -> var& {
-        write(std::move(value));
+        write(std::move(value), {});
         return *this;
     }
     constexpr auto operator=(var const& other) -> var& {
-        write(other.read());
+        write(other.read({}), {});
         return *this;
     }
     constexpr auto operator|=(T const& operand) -> var& {
-        write(read() | operand);
+        write(read({}) | operand, {});
         return *this;
     }
     constexpr auto operator+=(T const& operand) -> var& {
-        write(read() + operand);
+        write(read({}) + operand, {});
         return *this;
     }
     constexpr auto operator++() -> var& {
-        auto next = read();
-        write(++next);
+        auto next = read({});
+        write(++next, {});
         return *this;
     }
 
