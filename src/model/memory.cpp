@@ -223,12 +223,16 @@ auto memory::execute(thread_view& by, step const& now, alternative const& how, v
     return done;
 }
 
-void memory::look_again(thread_view& by) noexcept {
+auto memory::look_again(thread_view& by) noexcept -> bool {
+    bool has_more = false;
     for (auto const which : by.looked_at) {
         auto& at = locations_[which];
-        if (at.is_alive) at.floor_of[by.number] = at.order.back() + 1;
+        if (!at.is_alive) continue;
+        has_more = has_more || floor(at, by) + 1 < at.order.size();
+        at.floor_of[by.number] = at.order.back() + 1;
     }
     by.looked_at.clear();
+    return has_more;
 }
 
 void memory::read_variable(location& at, thread_view const& by, std::source_location where,

@@ -116,8 +116,9 @@ class memory {
                  std::uint32_t logged) -> result;
     void execute_fence(thread_view& by, std::memory_order order);
 
-    /// The next loads of what it has looked at since its last yield see what is there now.
-    void look_again(thread_view& by) noexcept;
+    /// The next loads of what it has looked at since its last yield see what is there now. Whether that is more
+    /// than it has seen.
+    auto look_again(thread_view& by) noexcept -> bool;
 
     [[nodiscard]] auto newest(std::uint32_t which) const noexcept -> store_record const& {
         auto const& of = locations_[which];

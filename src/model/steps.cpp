@@ -125,8 +125,8 @@ void engine::yield(std::source_location where) {
     (void)step_once({.kind = step_kind::yield, .where = where});
     auto& self = *running_;
     search_.note_result(self.causal);
-    memory_.look_again(self.view);
-    self.has_yielded = !std::exchange(self.is_excused, false);
+    bool const has_more = memory_.look_again(self.view);
+    self.has_yielded = !std::exchange(self.is_excused, false) && !has_more;
     self.others_at_yield = others_changes(self);
 }
 

@@ -145,10 +145,11 @@ std::vector<std::pair<char const*, std::function<void()>>> const bodies{
 TEST(stop_token, holds_in_every_interleaving) {
     for (auto const& [name, body] : bodies) {
         SCOPED_TRACE(name);
-        auto const found = model::explore(body);
+        // A lock that fails without reason is looked at again, which adds runs by the ten thousand and no behaviour.
+        auto const found = model::explore({.executions_max = 300'000, .spurious_failures_max = 0}, body);
         EXPECT_EQ(found.failure, "") << found.trace << found.replay;
         EXPECT_TRUE(found.is_complete);
-        std::printf("%s: %llu executions, %llu redundant, %.0f/s\n", name,
+        std::fprintf(stderr, "%s: %llu executions, %llu redundant, %.0f/s\n", name,
                     static_cast<unsigned long long>(found.executions),
                     static_cast<unsigned long long>(found.redundant),
                     static_cast<double>(found.executions) / found.seconds);
@@ -160,7 +161,8 @@ TEST(stop_token, each_memory_order_is_needed) {
     std::vector<std::function<void()>> all;
     for (auto const& each : bodies) all.push_back(each.second);
     auto const found = pitsaw::testing::weaken_each(
-        all, {"stop/inplace_stop_token.hpp", "src/stop/inplace_stop_token.cpp"});
+        all, {"stop/inplace_stop_token.hpp", "src/stop/inplace_stop_token.cpp"},
+        {.executions_max = 20'000, .spurious_failures_max = 0});
     EXPECT_EQ(found.failure, "");
     std::puts(text_of(found).c_str());
 }
