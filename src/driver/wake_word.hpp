@@ -32,8 +32,8 @@ class wake_word {
 
     /// Whether there was a wake since the last time; what the waker had written is then to be seen.
     [[nodiscard]] bool take() noexcept {
-        // The load first: a turn that nobody wakes should not pay for a read-modify-write. acquire: pairs with
-        // the release in wake().
+        // The load first: a turn that nobody wakes should not pay for a read-modify-write. acquire: pairs
+        // with the release in wake().
         return word_.load(std::memory_order_relaxed) == woken &&
                word_.exchange(running, std::memory_order_acquire) == woken;
     }

@@ -6,7 +6,7 @@ namespace pitsaw::inline v0 {
 
 namespace {
 auto worker_of_this_thread() noexcept -> executor*& {
-    return detail::per_thread<executor, struct worker_tag>();
+    return detail::per_thread<executor, executor>();
 }
 } // namespace
 

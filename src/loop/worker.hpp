@@ -82,7 +82,7 @@ class worker final : public executor {
     time_point polled_at_; ///< the one reading of the clock that each turn needs
     std::uint32_t resumes_between_polls_;
     detail::atomic<bool> is_running_ = false; ///< relaxed: no more than a check looks at it
-    time_point lost_errors_since_;         ///< the second that the two below count in
+    time_point lost_errors_since_;            ///< the second that the two below count in
     std::uint32_t lost_errors_ = 0;
     std::uint64_t lost_errors_untold_ = 0;
     bool has_stop_arrived_ = false;

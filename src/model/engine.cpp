@@ -11,7 +11,6 @@ thread_local constinit engine* engine_of_this_thread = nullptr;
 
 [[nodiscard]] constexpr auto bit(unsigned thread) noexcept -> thread_mask { return 1U << thread; }
 
-
 /// A step that neither changes what others may do nor depends on what they did.
 [[nodiscard]] constexpr auto commutes(step_kind kind) noexcept -> bool {
     return kind == step_kind::start || kind == step_kind::join || kind == step_kind::wake ||
@@ -131,7 +130,8 @@ void engine::finish_thread() {
 
 void engine::end_run() {
     for (unsigned i = 0; i < count_; ++i)
-        if (!threads_[i].has_finished) fail("the body has ended before a thread of its own", &threads_[i].made_at);
+        if (!threads_[i].has_finished)
+            fail("the body has ended before a thread of its own", &threads_[i].made_at);
     threads_[0].stack.switch_to(explorer_, true);
     std::unreachable();
 }
@@ -154,7 +154,6 @@ void engine::note_change() noexcept {
 }
 
 // ---- Who goes next.
-
 
 auto engine::is_enabled(virtual_thread const& of) const noexcept -> bool {
     if (of.has_finished) return false;
@@ -201,8 +200,8 @@ auto engine::preferred(thread_mask among) const noexcept -> unsigned {
 
 auto engine::pending_of(unsigned number) -> pending {
     auto const& of = threads_[number].pending;
-    bool const is_atomic = of.object != no_object &&
-                           memory_[of.object].traits->kind == detail::object_kind::atomic;
+    bool const is_atomic =
+        of.object != no_object && memory_[of.object].traits->kind == detail::object_kind::atomic;
     return {effects::of(of.kind), of.object,
             is_atomic ? static_cast<std::uint32_t>(memory_[of.object].stores.size()) : 0};
 }

@@ -20,8 +20,8 @@ namespace pitsaw::inline v0::model {
 
 /// One exploration: runs the body again and again, each thread on a fiber, and asks the search who goes next.
 ///
-/// engine.cpp has the threads, steps.cpp what each step does, trace.cpp the text of a failure. Lifetime: that of
-/// `explore`. Threads: the one of the system that called it.
+/// engine.cpp has the threads, steps.cpp what each step does, trace.cpp the text of a failure. Lifetime:
+/// that of `explore`. Threads: the one of the system that called it.
 class engine {
   public:
     engine(options const& how, std::function<void()> const& body);
@@ -68,8 +68,8 @@ class engine {
         bool is_notified = false;
         bool has_yielded = false;
         bool is_excused = false; ///< a compare_exchange has failed without reason: its yield waits for nobody
-        std::uint64_t changes = 0;           ///< its own
-        std::uint64_t others_at_yield = 0;   ///< the changes of others, when it yielded
+        std::uint64_t changes = 0;                  ///< its own
+        std::uint64_t others_at_yield = 0;          ///< the changes of others, when it yielded
         std::uint64_t others_at_retry = UINT64_MAX; ///< ... when it looked again although there was none
     };
 

@@ -80,7 +80,8 @@ auto modify(place const& at, word (*change)(word, word), word operand, std::memo
         ->access(at, {.kind = step_kind::modify, .order = order, .operand = operand, .change = change})
         .before;
 }
-auto compare_exchange(place const& at, word& expected, word desired, exchange_orders orders) noexcept -> bool {
+auto compare_exchange(place const& at, word& expected, word desired, exchange_orders orders) noexcept
+    -> bool {
     auto const done = engine::current()->access(at, {.kind = step_kind::compare_exchange,
                                                      .order = orders.success,
                                                      .failure_order = orders.failure,

@@ -33,8 +33,8 @@ void start_switch(void**, void const*, std::size_t) noexcept {}
 void finish_switch(void*, void const**, std::size_t*) noexcept {}
 #endif
 
-// The exceptions that a thread handles, as the ABI (Itanium C++, 2.2.2) lays them out. A fiber that is left in
-// a catch block keeps its own.
+// The exceptions that a thread handles, as the ABI (Itanium C++, 2.2.2) lays them out. A fiber that is left
+// in a catch block keeps its own.
 struct exceptions {
     void* caught;
     unsigned uncaught;

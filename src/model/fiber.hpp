@@ -5,8 +5,9 @@
 
 namespace pitsaw::inline v0::model {
 
-/// A stack that runs and is left, within one thread of the system. `src/model/fiber.cpp` has what all machines
-/// share (the sanitizer's and the exceptions' book-keeping), `switch_*.cpp` the change of stacks itself.
+/// A stack that runs and is left, within one thread of the system. `src/model/fiber.cpp` has what all
+/// machines share (the sanitizer's and the exceptions' book-keeping), `switch_*.cpp` the change of stacks
+/// itself.
 ///
 /// Lifetime: the engine's, which uses it again for each run. Threads: one.
 class fiber {

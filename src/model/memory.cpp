@@ -109,8 +109,8 @@ void memory::end(void const* object, thread_view const& by, std::string& problem
         return;
     }
     auto const complain = [&](unsigned thread, std::source_location where) {
-        problem = "destruction of " + name_of(which) + " by " + letter(by.number) + " races with its use by " +
-                  letter(thread) + line_of(where);
+        problem = "destruction of " + name_of(which) + " by " + letter(by.number) +
+                  " races with its use by " + letter(thread) + line_of(where);
     };
     for (auto const& each : at.accesses)
         if (each.thread != by.number && !by.past.covers(each.thread, each.step))
@@ -247,8 +247,8 @@ void memory::read_variable(location& at, thread_view const& by, std::source_loca
 void memory::write_variable(location& at, thread_view const& by, std::source_location where,
                             std::string& problem) {
     auto const race = [&](char const* what, unsigned thread, std::source_location other) {
-        problem = "data race: the write by " + letter(by.number) + line_of(where) + " and the " + what + " by " +
-                  letter(thread) + line_of(other);
+        problem = "data race: the write by " + letter(by.number) + line_of(where) + " and the " + what +
+                  " by " + letter(thread) + line_of(other);
     };
     if (at.writer != by.number && !by.past.covers(at.writer, at.write)) race("write", at.writer, at.write_at);
     for (unsigned i = 0; i < threads_max; ++i)

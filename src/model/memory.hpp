@@ -15,11 +15,11 @@ namespace pitsaw::inline v0::model {
 struct thread_view {
     unsigned number = 0;
     std::uint32_t steps = 0;
-    vector_clock past;       ///< what happens before its next step
-    vector_clock acquirable; ///< what an acquire fence would add: releases that relaxed loads have read
-    vector_clock fenced;     ///< its past at its last release fence
-    std::uint32_t spurious = 0;            ///< compare_exchange_weak that failed without reason
-    std::vector<std::uint32_t> looked_at;  ///< locations it has read since its last yield
+    vector_clock past;          ///< what happens before its next step
+    vector_clock acquirable;    ///< what an acquire fence would add: releases that relaxed loads have read
+    vector_clock fenced;        ///< its past at its last release fence
+    std::uint32_t spurious = 0; ///< compare_exchange_weak that failed without reason
+    std::vector<std::uint32_t> looked_at; ///< locations it has read since its last yield
 };
 
 /// One store in the order of its location.
@@ -55,7 +55,7 @@ struct location {
     void const* address;
     detail::object_traits const* traits;
     bool is_alive;
-    char const* name; ///< null: none given
+    char const* name;             ///< null: none given
     std::source_location used_at; ///< where it was first used
     unsigned maker;
     std::uint32_t made_step; ///< 0: before everything
@@ -63,11 +63,11 @@ struct location {
     std::vector<std::uint32_t> order; ///< the modification order, of indices in `stores`
     std::vector<access> accesses;
     std::vector<touch> touches;
-    std::vector<unsigned> waiting;                       ///< parked threads, the first first
-    std::array<std::uint32_t, threads_max> floor_of;     ///< 1 + the store that a thread saw as the newest
-    unsigned owner;                                      ///< a mutex': who holds it, or nobody
-    vector_clock release;                                ///< a mutex': what its last holder did
-    std::array<std::uint32_t, threads_max> reads;        ///< a variable's: the last read of each thread
+    std::vector<unsigned> waiting;                   ///< parked threads, the first first
+    std::array<std::uint32_t, threads_max> floor_of; ///< 1 + the store that a thread saw as the newest
+    unsigned owner;                                  ///< a mutex': who holds it, or nobody
+    vector_clock release;                            ///< a mutex': what its last holder did
+    std::array<std::uint32_t, threads_max> reads;    ///< a variable's: the last read of each thread
     std::array<std::source_location, threads_max> reads_at;
     unsigned writer;
     std::uint32_t write; ///< a variable's: the last write
@@ -84,14 +84,14 @@ struct alternative {
 };
 using alternatives = std::vector<alternative>;
 
-/// The atomics, variables and mutexes of one run, and what may be read from them: an order of stores for each,
-/// and what happens before what.
+/// The atomics, variables and mutexes of one run, and what may be read from them: an order of stores for
+/// each, and what happens before what.
 class memory {
   public:
     void clear() noexcept;
 
-    /// The location at this address; made now for an object that was there before the run. No object there any
-    /// more, or not yet for this thread: `problem` says so.
+    /// The location at this address; made now for an object that was there before the run. No object there
+    /// any more, or not yet for this thread: `problem` says so.
     [[nodiscard]] auto find(detail::place const& object, thread_view const& by, std::string& problem)
         -> std::uint32_t;
     void make(detail::place const& object, thread_view const& by);
@@ -116,8 +116,8 @@ class memory {
                  std::uint32_t logged) -> result;
     void execute_fence(thread_view& by, std::memory_order order);
 
-    /// The next loads of what it has looked at since its last yield see what is there now. Whether that is more
-    /// than it has seen.
+    /// The next loads of what it has looked at since its last yield see what is there now. Whether that is
+    /// more than it has seen.
     auto look_again(thread_view& by) noexcept -> bool;
 
     [[nodiscard]] auto newest(std::uint32_t which) const noexcept -> store_record const& {
@@ -126,7 +126,8 @@ class memory {
     }
 
     void read_variable(location& at, thread_view const& by, std::source_location where, std::string& problem);
-    void write_variable(location& at, thread_view const& by, std::source_location where, std::string& problem);
+    void write_variable(location& at, thread_view const& by, std::source_location where,
+                        std::string& problem);
 
     [[nodiscard]] auto has_room_for_sc() const noexcept -> bool { return !sc_.is_full(); }
 

@@ -1,8 +1,8 @@
 #include "model/memory.hpp"
 
-// How sequentially consistent operations and fences are ordered, [atomics.order]/4. A member of the order is an
-// operation or a fence. Of two accesses to one object, the first coherence-ordered before the second, all that
-// `before` gives for the first come before all that `after` gives for the second.
+// How sequentially consistent operations and fences are ordered, [atomics.order]/4. A member of the order is
+// an operation or a fence. Of two accesses to one object, the first coherence-ordered before the second, all
+// that `before` gives for the first come before all that `after` gives for the second.
 
 namespace pitsaw::inline v0::model {
 

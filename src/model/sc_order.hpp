@@ -8,8 +8,9 @@
 
 namespace pitsaw::inline v0::model {
 
-/// The single order of all sequentially consistent operations and fences ([atomics.order]/4), as what is known
-/// of it: a graph without a cycle, which therefore has a linear order. It need not be the order of execution.
+/// The single order of all sequentially consistent operations and fences ([atomics.order]/4), as what is
+/// known of it: a graph without a cycle, which therefore has a linear order. It need not be the order of
+/// execution.
 class sc_order {
   public:
     static constexpr std::size_t members_max = 256;

@@ -73,7 +73,8 @@ auto search::add_node(turn const& now) -> unsigned {
         made.sleep = next_sleep_;
         for (unsigned i = 0; i < threads_max; ++i) {
             if (!has(now.enabled, i) || made.sleep[i] == awake) continue;
-            if (made.sleep[i] == asleep || !(*now.has_fresh)(i, made.sleep[i] - 1)) made.selectable &= ~bit(i);
+            if (made.sleep[i] == asleep || !(*now.has_fresh)(i, made.sleep[i] - 1))
+                made.selectable &= ~bit(i);
         }
         if (made.selectable == 0) {
             is_redundant_ = true;
@@ -97,8 +98,8 @@ void search::fall_asleep(node const& at, turn const& now) noexcept {
         auto state = at.sleep[i];
         auto const& other = now.next[i];
         if (has(at.done, i)) state = other.what.reads ? other.stores + 1 : asleep;
-        if (i == at.thread ||
-            (taken.object == other.object && taken.object != no_object && effects::conflict(taken.what, other.what)))
+        if (i == at.thread || (taken.object == other.object && taken.object != no_object &&
+                               effects::conflict(taken.what, other.what)))
             state = awake;
         next_sleep_[i] = state;
     }
@@ -135,7 +136,8 @@ void search::note(location* at, effects what, unsigned thread, std::uint32_t ste
             bool const is_new = !is_redundant_ && depth >= known_until_;
             if (is_new && effects::is_race(each->what, what) && !earlier.covers(each->thread, each->step))
                 note_race(each->depth, depth, thread, earlier);
-            if (!is_redundant_ && effects::conflict(each->what, what)) causal.join(nodes_[each->depth].causal);
+            if (!is_redundant_ && effects::conflict(each->what, what))
+                causal.join(nodes_[each->depth].causal);
         }
         if (!is_redundant_) at->touches.push_back({depth, thread, step, what});
     }
@@ -145,8 +147,8 @@ void search::note_result(vector_clock const& causal) noexcept {
     if (reduces_ && !is_redundant_ && !is_scripted_) nodes_[depth_ - 1].causal = causal;
 }
 
-/// Wants one of those tried first at the earlier step with whom the later one can come before it: a thread whose
-/// next step there needs nothing that came of the earlier step.
+/// Wants one of those tried first at the earlier step with whom the later one can come before it: a thread
+/// whose next step there needs nothing that came of the earlier step.
 void search::note_race(std::uint32_t earlier, std::uint32_t later, unsigned thread,
                        vector_clock const& causal) noexcept {
     auto& at = nodes_[earlier];

@@ -25,10 +25,11 @@ struct pending {
 /// Which runs there are, depth first: a stack with a node for each step of the run. A node says who took the
 /// step, who else is to take it instead in later runs, and in which of several ways it went.
 ///
-/// Without a bound on pre-emptions: dynamic partial-order reduction with source sets and sleep sets. Two steps
-/// that could have told a difference (a load, and a later store that it could have read) are a race, and the
-/// later one is tried before the other. Who has been tried at a node sleeps in what follows; a sleeping load is
-/// awake again for stores that were not there then. With a bound, each interleaving within it is a run.
+/// Without a bound on pre-emptions: dynamic partial-order reduction with source sets and sleep sets. Two
+/// steps that could have told a difference (a load, and a later store that it could have read) are a race,
+/// and the later one is tried before the other. Who has been tried at a node sleeps in what follows; a
+/// sleeping load is awake again for stores that were not there then. With a bound, each interleaving within
+/// it is a run.
 ///
 /// Lifetime, threads: the engine's. docs/design/0015-model-checker.md argues why nothing is missed.
 class search {
@@ -37,10 +38,11 @@ class search {
 
     struct turn {
         thread_mask enabled = 0;
-        unsigned running = 0;      ///< who took the last step
-        unsigned preferred = 0;    ///< who is to take this one if nothing speaks against it
-        bool may_go_on = false;    ///< the running one could
-        bool is_free = false;      ///< the preferred one's step commutes with all others: nobody else need be tried
+        unsigned running = 0;   ///< who took the last step
+        unsigned preferred = 0; ///< who is to take this one if nothing speaks against it
+        bool may_go_on = false; ///< the running one could
+        bool is_free =
+            false; ///< the preferred one's step commutes with all others: nobody else need be tried
         std::array<pending, threads_max> next;
         std::function<bool(unsigned thread, std::uint32_t stores)> const* has_fresh = nullptr;
     };
@@ -56,8 +58,8 @@ class search {
     /// The stores that the step about to be taken has been tried with: ways that read one below this do not
     /// count.
     [[nodiscard]] auto stores_tried() const noexcept -> std::uint32_t;
-    /// The step has been taken: finds those it races with. `causal` is the thread's clock before and, when the
-    /// function returns, after what orders it.
+    /// The step has been taken: finds those it races with. `causal` is the thread's clock before and, when
+    /// the function returns, after what orders it.
     void note(location* at, effects what, unsigned thread, std::uint32_t step, vector_clock& causal);
     void note_result(vector_clock const& causal) noexcept;
 
@@ -95,7 +97,7 @@ class search {
     std::uint32_t preemptions_max_;
     bool reduces_;
     std::vector<node> nodes_;
-    std::uint32_t depth_ = 0;      // of the next step
+    std::uint32_t depth_ = 0;       // of the next step
     std::uint32_t known_until_ = 0; // races of steps below were found in an earlier run
     std::uint32_t preemptions_ = 0; // in this run, so far
     bool is_redundant_ = false;

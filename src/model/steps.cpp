@@ -12,12 +12,14 @@ auto engine::find(detail::place const& at) -> std::uint32_t {
     return found;
 }
 
-/// One of the ways in `mask`; what the search has chosen in an earlier run, or a replay names, may not be there.
+/// One of the ways in `mask`; what the search has chosen in an earlier run, or a replay names, may not be
+/// there.
 auto engine::choose(std::uint64_t mask) -> unsigned {
     auto const way = search_.choose_way(mask);
     if (way >= 64 || (mask >> way & 1) == 0)
-        fail(how_.replay.empty() ? "the body is not deterministic: a load read otherwise when it was run again"
-                                 : "the replay does not fit this body");
+        fail(how_.replay.empty()
+                 ? "the body is not deterministic: a load read otherwise when it was run again"
+                 : "the replay does not fit this body");
     return way;
 }
 

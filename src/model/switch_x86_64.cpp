@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-// The registers that a called function keeps (System V ABI, AMD64 supplement, 3.2.1), and the stack's pointer.
-// The control words of the floating-point units are the same on all stacks of a thread.
+// The registers that a called function keeps (System V ABI, AMD64 supplement, 3.2.1), and the stack's
+// pointer. The control words of the floating-point units are the same on all stacks of a thread.
 asm(R"(
 .text
 .p2align 4

@@ -111,14 +111,15 @@ auto engine::line(log_entry const& each) const -> std::string {
     std::string text = kind_name(what.kind);
     bool const is_atomic = each.values.from != access::none || each.values.written != access::none;
     if (is_atomic || what.kind == step_kind::fence)
-        text += std::string("(") +
-                order_name(each.how == outcome::done ? what.order : what.failure_order) + ')';
+        text +=
+            std::string("(") + order_name(each.how == outcome::done ? what.order : what.failure_order) + ')';
     if (what.kind == step_kind::notify) text += what.all ? "_all" : "_one";
     if (what.kind == step_kind::join) text += std::string(" ") + static_cast<char>('a' + what.other);
     if (what.object != no_object) text += ' ' + memory_.name_of(what.object);
     if (each.values.from != access::none) {
         text += " read " + value_text(what.object, each.values.before);
-        text += each.from == access::none ? " from its construction" : " from #" + std::to_string(each.from + 1);
+        text +=
+            each.from == access::none ? " from its construction" : " from #" + std::to_string(each.from + 1);
     }
     if (each.values.written != access::none) {
         text += (each.values.from != access::none ? ", wrote " : " := ") +
@@ -152,8 +153,8 @@ auto engine::trace() const -> std::string {
     return text;
 }
 
-/// Each step's thread, how many of its steps follow each other, and which way the last of them went if it was not
-/// the first: "ab3/1a".
+/// Each step's thread, how many of its steps follow each other, and which way the last of them went if it
+/// was not the first: "ab3/1a".
 auto engine::replay() const -> std::string {
     std::string text;
     std::uint32_t times = 0;

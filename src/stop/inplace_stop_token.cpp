@@ -21,8 +21,8 @@ auto inplace_stop_source::request_stop(stop_reason why) noexcept -> bool {
         if (first_ != nullptr) first_->link_ = &first_;
         callback->link_ = nullptr;
         callback->runner_ = self;
-        // Release, with the acquires in remove: who waits there for an earlier callback to end may find this one
-        // in its place, and has to see what the earlier one did.
+        // Release, with the acquires in remove: who waits there for an earlier callback to end may find this
+        // one in its place, and has to see what the earlier one did.
         running_.store(callback, std::memory_order_release);
         unlock(requested);
         callback->run_(*callback);

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-// LW12: how work of other threads reaches a worker that sleeps. base/inbox.hpp and driver/wake_word.hpp as shipped;
-// the kernel, which the drivers on Linux ask to sleep, is a count under a mutex, as eventfd(2) is.
+// LW12: how work of other threads reaches a worker that sleeps. base/inbox.hpp and driver/wake_word.hpp as
+// shipped; the kernel, which the drivers on Linux ask to sleep, is a count under a mutex, as eventfd(2) is.
 
 namespace {
 
@@ -193,8 +193,8 @@ TEST(inbox_protocol, each_memory_order_is_needed) {
 }
 
 TEST(wake_protocol, each_memory_order_is_needed) {
-    auto const found =
-        pitsaw::testing::weaken_each({no_wake_is_lost<1, 1>, no_wake_is_lost<2, 0>}, {"driver/wake_word.hpp"});
+    auto const found = pitsaw::testing::weaken_each({no_wake_is_lost<1, 1>, no_wake_is_lost<2, 0>},
+                                                    {"driver/wake_word.hpp"});
     EXPECT_EQ(found.failure, "");
     EXPECT_TRUE(found.unnoticed.empty()) << text_of(found);
     EXPECT_EQ(found.noticed, 2U);

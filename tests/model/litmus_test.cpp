@@ -8,8 +8,9 @@
 #include <memory>
 #include <string>
 
-// What the memory model allows, by the litmus tests of the literature: each with all of its outcomes, counted.
-// Those with names of processors' papers are Alglave, Maranget, Tautschnig, "Herding cats", TOPLAS 36 (2014).
+// What the memory model allows, by the litmus tests of the literature: each with all of its outcomes,
+// counted. Those with names of processors' papers are Alglave, Maranget, Tautschnig, "Herding cats", TOPLAS
+// 36 (2014).
 
 namespace {
 
@@ -127,7 +128,8 @@ TEST(litmus, message_passing_with_fences) {
             atomic<int> data = 0, flag = 0;
             int first = 0, second = 0;
             {
-                thread a([&] { data.store(1, relaxed), model::thread_fence(before), flag.store(1, relaxed); });
+                thread a(
+                    [&] { data.store(1, relaxed), model::thread_fence(before), flag.store(1, relaxed); });
                 thread b([&] {
                     first = flag.load(relaxed);
                     model::thread_fence(after);
@@ -162,17 +164,19 @@ TEST(litmus, load_buffering_is_not_modelled) {
 
 // Independent reads of independent writes: do two readers agree on the order of two stores?
 auto independent_reads(std::memory_order stores, std::memory_order loads) {
-    return outcomes_of([=](outcome_text& seen) {
-        atomic<int> x = 0, y = 0;
-        std::array<int, 4> read{};
-        {
-            thread a([&] { x.store(1, stores); });
-            thread b([&] { y.store(1, stores); });
-            thread c([&] { read[0] = x.load(loads), read[1] = y.load(loads); });
-            thread d([&] { read[2] = y.load(loads), read[3] = x.load(loads); });
-        }
-        seen(read[0], read[1], read[2], read[3]);
-    }, false);
+    return outcomes_of(
+        [=](outcome_text& seen) {
+            atomic<int> x = 0, y = 0;
+            std::array<int, 4> read{};
+            {
+                thread a([&] { x.store(1, stores); });
+                thread b([&] { y.store(1, stores); });
+                thread c([&] { read[0] = x.load(loads), read[1] = y.load(loads); });
+                thread d([&] { read[2] = y.load(loads), read[3] = x.load(loads); });
+            }
+            seen(read[0], read[1], read[2], read[3]);
+        },
+        false);
 }
 
 TEST(litmus, independent_reads_of_independent_writes) {
@@ -184,41 +188,45 @@ TEST(litmus, independent_reads_of_independent_writes) {
 }
 
 TEST(litmus, independent_reads_with_fences) {
-    auto const seen_all = outcomes_of([](outcome_text& seen) {
-        atomic<int> x = 0, y = 0;
-        std::array<int, 4> read{};
-        auto const reader = [](atomic<int>& one, atomic<int>& two, int& first, int& second) {
-            first = one.load(relaxed);
-            model::thread_fence(seq_cst);
-            second = two.load(relaxed);
-        };
-        {
-            thread a([&] { x.store(1, relaxed); });
-            thread b([&] { y.store(1, relaxed); });
-            thread c([&] { reader(x, y, read[0], read[1]); });
-            thread d([&] { reader(y, x, read[2], read[3]); });
-        }
-        seen(read[0], read[1], read[2], read[3]);
-    }, false);
+    auto const seen_all = outcomes_of(
+        [](outcome_text& seen) {
+            atomic<int> x = 0, y = 0;
+            std::array<int, 4> read{};
+            auto const reader = [](atomic<int>& one, atomic<int>& two, int& first, int& second) {
+                first = one.load(relaxed);
+                model::thread_fence(seq_cst);
+                second = two.load(relaxed);
+            };
+            {
+                thread a([&] { x.store(1, relaxed); });
+                thread b([&] { y.store(1, relaxed); });
+                thread c([&] { reader(x, y, read[0], read[1]); });
+                thread d([&] { reader(y, x, read[2], read[3]); });
+            }
+            seen(read[0], read[1], read[2], read[3]);
+        },
+        false);
     EXPECT_EQ(seen_all.size(), 15U);
     EXPECT_FALSE(seen_all.contains("1010"));
 }
 
 // One location: nobody sees its stores go backwards, whatever the order of memory.
 TEST(litmus, coherence_of_two_reads) {
-    auto const seen_all = outcomes_of([](outcome_text& seen) {
-        atomic<int> x = 0;
-        std::array<int, 4> read{};
-        {
-            thread a([&] { x.store(1, relaxed); });
-            thread b([&] { x.store(2, relaxed); });
-            thread c([&] { read[0] = x.load(relaxed), read[1] = x.load(relaxed); });
-            thread d([&] { read[2] = x.load(relaxed), read[3] = x.load(relaxed); });
-        }
-        seen(read[0], read[1], read[2], read[3]);
-    }, false);
-    // Either order of the stores lets each reader see any rising pair: 6 each, 36; both orders have in common what
-    // both readers can see without a contradiction.
+    auto const seen_all = outcomes_of(
+        [](outcome_text& seen) {
+            atomic<int> x = 0;
+            std::array<int, 4> read{};
+            {
+                thread a([&] { x.store(1, relaxed); });
+                thread b([&] { x.store(2, relaxed); });
+                thread c([&] { read[0] = x.load(relaxed), read[1] = x.load(relaxed); });
+                thread d([&] { read[2] = x.load(relaxed), read[3] = x.load(relaxed); });
+            }
+            seen(read[0], read[1], read[2], read[3]);
+        },
+        false);
+    // Either order of the stores lets each reader see any rising pair: 6 each, 36; both orders have in
+    // common what both readers can see without a contradiction.
     EXPECT_TRUE(seen_all.contains("1212"));
     EXPECT_TRUE(seen_all.contains("2121"));
     EXPECT_FALSE(seen_all.contains("1221"));
@@ -243,8 +251,8 @@ TEST(litmus, coherence_of_what_a_thread_wrote_itself) {
               (outcome_set{"11", "12", "22"}));
 }
 
-// Two stores by each of two threads in opposite order: that both first ones come last is allowed but where all
-// are sequentially consistent.
+// Two stores by each of two threads in opposite order: that both first ones come last is allowed but where
+// all are sequentially consistent.
 auto two_plus_two(std::memory_order order) {
     return outcomes_of([=](outcome_text& seen) {
         atomic<int> x = 0, y = 0;
@@ -282,7 +290,8 @@ TEST(litmus, read_and_write_to_causality) { // WRC
     EXPECT_FALSE(strong.contains("110"));
 }
 
-// The release sequence of C++20: read-modify-writes of anybody continue it, stores do not, not even one's own.
+// The release sequence of C++20: read-modify-writes of anybody continue it, stores do not, not even one's
+// own.
 TEST(litmus, a_release_sequence_goes_on_through_read_modify_writes) {
     auto const with = [](auto continue_it) {
         return outcomes_of([=](outcome_text& seen) {
@@ -311,7 +320,8 @@ TEST(litmus, a_store_of_the_same_thread_ends_a_release_sequence) {
                   atomic<int> data = 0, flag = 0;
                   int first = 0, second = 0;
                   {
-                      thread a([&] { data.store(1, relaxed), flag.store(1, release), flag.store(2, relaxed); });
+                      thread a(
+                          [&] { data.store(1, relaxed), flag.store(1, release), flag.store(2, relaxed); });
                       thread b([&] { first = flag.load(acquire), second = data.load(relaxed); });
                   }
                   if (first != 0) seen(first, second);
@@ -366,7 +376,8 @@ TEST(litmus, a_weak_compare_exchange_may_fail_without_reason) {
         return outcomes_of([=](outcome_text& seen) {
             atomic<int> x = 0;
             int expected = 0;
-            bool const done = is_weak ? x.compare_exchange_weak(expected, 1) : x.compare_exchange_strong(expected, 1);
+            bool const done =
+                is_weak ? x.compare_exchange_weak(expected, 1) : x.compare_exchange_strong(expected, 1);
             seen(done, expected);
         });
     };
@@ -374,8 +385,8 @@ TEST(litmus, a_weak_compare_exchange_may_fail_without_reason) {
     EXPECT_EQ(with(false), (outcome_set{"10"}));
 }
 
-/// How often both are inside at a time, of Peterson's lock ("Myths about the mutual exclusion problem", 1981),
-/// where each tries once.
+/// How often both are inside at a time, of Peterson's lock ("Myths about the mutual exclusion problem",
+/// 1981), where each tries once.
 auto peterson(std::memory_order order) {
     return outcomes_of([=](outcome_text& seen) {
         std::array<atomic<bool>, 2> wants{false, false};
@@ -401,8 +412,8 @@ auto peterson(std::memory_order order) {
 }
 
 TEST(litmus, peterson_needs_sequential_consistency) {
-    // With one order of execution the brute force sees the overlap; the reduction may show another of the same
-    // behaviour, so the overlap is asked for by what was read, in dekker below.
+    // With one order of execution the brute force sees the overlap; the reduction may show another of the
+    // same behaviour, so the overlap is asked for by what was read, in dekker below.
     EXPECT_FALSE(peterson(seq_cst).contains("2"));
 }
 

@@ -26,8 +26,8 @@ class outcome_text {
     outcome_set& all_;
 };
 
-/// The outcomes of all runs of `body`, none of which fails. Found twice, with the reduction and without, and the
-/// same.
+/// The outcomes of all runs of `body`, none of which fails. Found twice, with the reduction and without, and
+/// the same.
 inline auto outcomes_of(std::function<void(outcome_text&)> const& body, bool compare = true) -> outcome_set {
     auto const with = [&](model::options const& how) {
         outcome_set all;

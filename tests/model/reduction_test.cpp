@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-// The reduction leaves out interleavings, never a behaviour: small programs made at random, each explored with it
-// and without it.
+// The reduction leaves out interleavings, never a behaviour: small programs made at random, each explored
+// with it and without it.
 
 namespace {
 
@@ -22,7 +22,18 @@ using namespace pitsaw::testing;
 
 constexpr unsigned objects = 2;
 
-enum class act : std::uint8_t { load, store, add, compare, weak_compare, fence, locked_add, try_lock, wait, notify };
+enum class act : std::uint8_t {
+    load,
+    store,
+    add,
+    compare,
+    weak_compare,
+    fence,
+    locked_add,
+    try_lock,
+    wait,
+    notify
+};
 
 struct instruction {
     act what;
@@ -91,7 +102,8 @@ void run(program const& all, std::string& seen) {
         std::array<std::optional<model::thread>, 3> threads;
         for (unsigned who = 0; who < all.size(); ++who)
             threads[who].emplace([&, who] {
-                for (auto const& each : all[who]) results[who].push_back(run(on, each, static_cast<int>(who) + 1));
+                for (auto const& each : all[who])
+                    results[who].push_back(run(on, each, static_cast<int>(who) + 1));
             });
     }
     seen.clear();
@@ -117,13 +129,15 @@ auto explore(program const& all, model::options const& how) -> found {
 
 auto make(std::uint64_t seed, unsigned threads, unsigned length, act last) -> program {
     random_source random(seed);
-    constexpr std::array orders{std::memory_order_relaxed, std::memory_order_acquire, std::memory_order_release,
-                                std::memory_order_acq_rel, std::memory_order_seq_cst, std::memory_order_seq_cst};
+    constexpr std::array orders{std::memory_order_relaxed, std::memory_order_acquire,
+                                std::memory_order_release, std::memory_order_acq_rel,
+                                std::memory_order_seq_cst, std::memory_order_seq_cst};
     program all(threads);
     for (auto& each : all)
         for (unsigned i = 0; i < length; ++i)
             each.push_back({static_cast<act>(random.below(static_cast<std::uint64_t>(last) + 1)),
-                            static_cast<unsigned>(random.below(objects)), orders[random.below(orders.size())]});
+                            static_cast<unsigned>(random.below(objects)),
+                            orders[random.below(orders.size())]});
     return all;
 }
 

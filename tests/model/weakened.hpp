@@ -13,7 +13,8 @@
 
 namespace pitsaw::testing {
 
-/// A memory order that a file of the library writes, stronger than relaxed, at a line that some run has come by.
+/// A memory order that a file of the library writes, stronger than relaxed, at a line that some run has come
+/// by.
 struct written_order {
     std::string file;
     std::uint32_t line;
@@ -25,8 +26,8 @@ struct written_order {
     return std::string_view(where.file_name()).ends_with(file);
 }
 
-/// Runs each of `bodies` as it is, which has to go well; then once for each order that `files` write, with that
-/// one relaxed: the canaries of the protocol. Gives the orders whose weakening no body has noticed.
+/// Runs each of `bodies` as it is, which has to go well; then once for each order that `files` write, with
+/// that one relaxed: the canaries of the protocol. Gives the orders whose weakening no body has noticed.
 struct weakening {
     std::vector<written_order> unnoticed;
     std::size_t noticed = 0;

@@ -2,9 +2,10 @@
 #include <atomic>
 #include <thread>
 
-/// What the library's atomic protocols are made of. Everywhere but in the tests of `pitsaw::model` these are the
-/// standard's own, at no cost; there another file of this name comes first in the include path and puts the
-/// checked ones in their place, so that what is checked is what is shipped. The names exist for that alone.
+/// What the library's atomic protocols are made of. Everywhere but in the tests of `pitsaw::model` these are
+/// the standard's own, at no cost; there another file of this name comes first in the include path and puts
+/// the checked ones in their place, so that what is checked is what is shipped. The names exist for that
+/// alone.
 namespace pitsaw::inline v0::detail {
 
 template <class T> using atomic = std::atomic<T>;

@@ -75,7 +75,8 @@ class ready_queue {
     static_assert(alignof(continuation) > tag_mask);
 
     detail::guarded<std::uintptr_t> head_ = 0;
-    detail::guarded<std::uintptr_t>* tail_ = &head_; ///< the link that the next push completes; its tag bits are the owner's
+    detail::guarded<std::uintptr_t>* tail_ =
+        &head_; ///< the link that the next push completes; its tag bits are the owner's
 };
 
 } // namespace pitsaw::inline v0

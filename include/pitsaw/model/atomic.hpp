@@ -16,8 +16,8 @@ namespace pitsaw::inline v0::model {
 /// model::atomic<bool> is_ready = false;
 /// is_ready.store(true, std::memory_order_release);
 /// ```
-/// The members are those of `std::atomic`; an alias of one's own names the one or the other. T is trivially
-/// copyable, at most 8 bytes, and without padding (a comparison is one of bytes).
+/// The members it has are those of `std::atomic`; an alias of one's own names the one or the other. T is
+/// trivially copyable, at most 8 bytes, and without padding (a comparison is one of bytes).
 ///
 /// Lifetime: made and destroyed within one run of the body; a constant-initialised global has its first value
 /// again in each run. Its use after its destruction, or by a thread that its construction does not happen
@@ -42,10 +42,8 @@ template <detail::modelled_value T> class atomic {
         if (!std::is_constant_evaluated() && detail::is_exploring()) detail::gone(this);
     }
 
-    [[nodiscard]] auto is_lock_free() const noexcept -> bool { return true; }
-
-    [[nodiscard]] auto load(memory_order order = seq_cst,
-                            location where = location::current()) const noexcept -> T {
+    [[nodiscard]] auto load(memory_order order = seq_cst, location where = location::current()) const noexcept
+        -> T {
         if (!detail::is_exploring()) return value_;
         return detail::from_word<T>(detail::load(place(where), order));
     }
@@ -77,20 +75,28 @@ template <detail::modelled_value T> class atomic {
     }
 
     auto fetch_add(T operand, memory_order order = seq_cst, location where = location::current()) noexcept
-        -> T requires(std::integral<T> && !std::same_as<T, bool>)
-    { return modify<add>(operand, order, where); }
+        -> T
+        requires(std::integral<T> && !std::same_as<T, bool>)
+    {
+        return modify<add>(operand, order, where);
+    }
     auto fetch_sub(T operand, memory_order order = seq_cst, location where = location::current()) noexcept
-        -> T requires(std::integral<T> && !std::same_as<T, bool>)
-    { return modify<subtract>(operand, order, where); }
+        -> T
+        requires(std::integral<T> && !std::same_as<T, bool>)
+    {
+        return modify<subtract>(operand, order, where);
+    }
     auto fetch_and(T operand, memory_order order = seq_cst, location where = location::current()) noexcept
-        -> T requires(std::integral<T> && !std::same_as<T, bool>)
-    { return modify<both>(operand, order, where); }
-    auto fetch_or(T operand, memory_order order = seq_cst, location where = location::current()) noexcept
-        -> T requires(std::integral<T> && !std::same_as<T, bool>)
-    { return modify<either>(operand, order, where); }
-    auto fetch_xor(T operand, memory_order order = seq_cst, location where = location::current()) noexcept
-        -> T requires(std::integral<T> && !std::same_as<T, bool>)
-    { return modify<differ>(operand, order, where); }
+        -> T
+        requires(std::integral<T> && !std::same_as<T, bool>)
+    {
+        return modify<both>(operand, order, where);
+    }
+    auto fetch_or(T operand, memory_order order = seq_cst, location where = location::current()) noexcept -> T
+        requires(std::integral<T> && !std::same_as<T, bool>)
+    {
+        return modify<either>(operand, order, where);
+    }
 
     /// Blocks until notified with another value; for ever, if the notification is lost, which is reported.
     void wait(T old, memory_order order = seq_cst, location where = location::current()) const noexcept {
@@ -126,7 +132,6 @@ template <detail::modelled_value T> class atomic {
     static auto subtract(word old, word operand) -> word { return cut(old - operand); }
     static auto both(word old, word operand) -> word { return old & operand; }
     static auto either(word old, word operand) -> word { return old | operand; }
-    static auto differ(word old, word operand) -> word { return old ^ operand; }
     static constexpr auto cut(word value) -> word {
         return sizeof(T) == sizeof(word) ? value : value & ((word(1) << (8 * sizeof(T) % 64)) - 1);
     }

@@ -23,18 +23,19 @@ struct options {
     std::uint64_t executions_max = 5'000'000; ///< then it ends, with `is_complete` false
     std::uint32_t steps_max = 2'000;          ///< of one run; more are an endless loop, a failure
     std::uint32_t spurious_failures_max = 1;  ///< of compare_exchange_weak, in one run
-    bool reduces = true;     ///< false: every interleaving for itself, also without a bound (to check the checker)
+    bool reduces =
+        true; ///< false: every interleaving for itself, also without a bound (to check the checker)
     std::string replay = {}; ///< runs only this, the `replay` of an earlier report
-    /// Says with which order an access of this order at this place is to run instead: does the test notice when
-    /// a release becomes relaxed? Empty: as written.
+    /// Says with which order an access of this order at this place is to run instead: does the test notice
+    /// when a release becomes relaxed? Empty: as written.
     std::function<std::memory_order(std::memory_order written, std::source_location where)> weaken = {};
 };
 
 /// What `explore` has found.
 struct report {
-    std::string failure;  ///< what went wrong, one line; empty: nothing
-    std::string trace;    ///< of the failed run: each step with its thread, operation, order, value and source
-    std::string replay;   ///< `options::replay` for exactly that run
+    std::string failure; ///< what went wrong, one line; empty: nothing
+    std::string trace;   ///< of the failed run: each step with its thread, operation, order, value and source
+    std::string replay;  ///< `options::replay` for exactly that run
     std::uint64_t executions = 0; ///< how many runs, the redundant ones included
     std::uint64_t redundant = 0;  ///< of these, begun before it was known that they equal earlier ones
     std::uint64_t steps = 0;      ///< of all runs
@@ -74,10 +75,12 @@ struct report {
 [[nodiscard]] auto explore(std::function<void()> const& body) -> report;
 
 /// Within a body: what has to hold in every run. Outside: ends the process if it does not.
-void require(bool holds, char const* what, std::source_location where = std::source_location::current()) noexcept;
+void require(bool holds, char const* what,
+             std::source_location where = std::source_location::current()) noexcept;
 
 /// Within a body: this run has failed. For the handlers of a library's own checks.
-[[noreturn]] void fail(char const* what, std::source_location where = std::source_location::current()) noexcept;
+[[noreturn]] void fail(char const* what,
+                       std::source_location where = std::source_location::current()) noexcept;
 
 /// What the trace calls the object at this address. `text` lives as long as the exploration.
 void name(void const* object, char const* text) noexcept;

@@ -40,10 +40,10 @@ class thread {
     bool is_joined_ = false;
 };
 
-/// Says that the calling thread can do nothing until another has: every loop that waits by looking again calls
-/// it. It goes on after another thread has changed something; if none ever can, that is reported. What it
-/// looked at since the last yield it then reads as it is: that a loop goes round once more for no reason is
-/// not explored. Outside of `explore` it yields the thread of the system.
+/// Says that the calling thread can do nothing until another has: every loop that waits by looking again
+/// calls it. It goes on after another thread has changed something; if none ever can, that is reported. What
+/// it looked at since the last yield it then reads as it is: that a loop goes round once more for no reason
+/// is not explored. Outside of `explore` it yields the thread of the system.
 void yield(std::source_location where = std::source_location::current()) noexcept;
 
 /// The number of the calling thread, 0 for the body's own; the same in each run.

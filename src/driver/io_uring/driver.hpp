@@ -179,8 +179,8 @@ class io_uring_driver final : public driver {
     int wake_fd_ = -1; // without message_wake
     bool wake_is_armed_ = false;
     std::uint32_t const first_generation_ = first_generation();
-    std::uint64_t home_ = 0;                            // a thread's number; none before the first poll
-    std::byte looked_at_{};                             // where every look puts its byte; nobody reads it
+    std::uint64_t home_ = 0; // a thread's number; none before the first poll
+    std::byte looked_at_{};  // where every look puts its byte; nobody reads it
     wake_word wake_;
 };
 
