@@ -104,7 +104,8 @@ auto engine::start_thread(std::move_only_function<void()> work, std::source_loca
 void engine::thread_main() {
     auto& self = *running_;
     try {
-        if (self.view.number != 0) (void)step_once(self.pending);
+        if (self.view.number != 0)
+            (void)begin_step(self.pending); // whoever chose it for this has switched here
         self.work();
         self.work = nullptr;
     } catch (std::exception const& error) {
@@ -253,6 +254,11 @@ auto engine::step_once(step next) -> log_entry& {
     auto& self = *running_;
     self.pending = next;
     go_on();
+    return begin_step(next);
+}
+
+auto engine::begin_step(step const& next) -> log_entry& {
+    auto& self = *running_;
     self.has_yielded = false;
     if (!commutes(next.kind)) runner_ = self.view.number;
     if (++steps_ > how_.steps_max)

@@ -85,6 +85,7 @@ class engine {
     };
 
     [[nodiscard]] auto step_once(step next) -> log_entry&;
+    auto begin_step(step const& next) -> log_entry&;
     void go_on();
     [[nodiscard]] auto pick() -> unsigned;
     [[nodiscard]] auto enabled() noexcept -> thread_mask;
