@@ -9,6 +9,12 @@ namespace {
 
 thread_local constinit engine* engine_of_this_thread = nullptr;
 
+// What the threads of failed runs have captured: never destroyed, and reachable from here.
+auto abandoned_work() -> std::vector<std::move_only_function<void()>>& {
+    static auto* const all = new std::vector<std::move_only_function<void()>>;
+    return *all;
+}
+
 [[nodiscard]] constexpr auto bit(unsigned thread) noexcept -> thread_mask { return 1U << thread; }
 
 /// A step that neither changes what others may do nor depends on what they did.
@@ -53,7 +59,7 @@ auto engine::explore() -> report {
         for (auto& each : threads_) {
             if (!each.has_finished) each.stack.abandon();
             // What it captured belongs to the run that is abandoned.
-            if (each.work) (void)new std::move_only_function<void()>(std::move(each.work));
+            if (each.work) abandoned_work().push_back(std::move(each.work));
         }
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     return report_;
