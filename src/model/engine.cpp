@@ -109,16 +109,18 @@ auto engine::start_thread(std::move_only_function<void()> work, std::source_loca
 
 void engine::thread_main() {
     auto& self = *running_;
+    std::string problem; // told outside the handler, which ends the exception
     try {
         if (self.view.number != 0)
             (void)begin_step(self.pending); // whoever chose it for this has switched here
         self.work();
         self.work = nullptr;
     } catch (std::exception const& error) {
-        fail(std::string("an exception left the thread: ") + error.what(), &self.made_at);
+        problem = std::string("an exception left the thread: ") + error.what();
     } catch (...) {
-        fail("an exception left the thread", &self.made_at);
+        problem = "an exception left the thread";
     }
+    if (!problem.empty()) fail(std::move(problem), &self.made_at);
     finish_thread();
 }
 
