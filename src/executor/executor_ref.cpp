@@ -1,18 +1,19 @@
 #include <pitsaw/executor/executor_ref.hpp>
 
-#include <thread>
 #include <utility>
 
 namespace pitsaw::inline v0 {
 
 namespace {
-thread_local constinit executor* worker_of_this_thread = nullptr;
+auto worker_of_this_thread() noexcept -> executor*& {
+    return detail::per_thread<executor, executor>();
 }
+} // namespace
 
-executor* current_executor() noexcept { return worker_of_this_thread; }
+executor* current_executor() noexcept { return worker_of_this_thread(); }
 
 executor* exchange_current_executor(executor* const next) noexcept {
-    return std::exchange(worker_of_this_thread, next);
+    return std::exchange(worker_of_this_thread(), next);
 }
 
 void executor::post_from_any_thread(continuation& to, resume_as const how) noexcept {
@@ -30,7 +31,7 @@ void executor::post_in_order(continuation& to, resume_as const how) noexcept {
 }
 
 void executor::wait_for_posters() const noexcept {
-    while (posters_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+    while (posters_.load(std::memory_order_acquire) != 0) detail::yield_thread();
 }
 
 std::coroutine_handle<> executor::park(continuation& to) noexcept {

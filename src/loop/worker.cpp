@@ -41,6 +41,7 @@ worker::~worker() {
     if (!stop_from_afar_.close()) { // a stop is on its way from another thread: it must not find us gone
         while (!has_stop_arrived_) {
             take_inbox();
+            if (ready.empty()) detail::yield_thread(); // to the one that is about to send it
             while (!ready.empty()) resume_one();
         }
     }

@@ -1,4 +1,5 @@
 #pragma once
+#include <pitsaw/base/atomic.hpp>
 #include <pitsaw/executor/executor_ref.hpp>
 #include <pitsaw/executor/remote_ask.hpp>
 #include <pitsaw/executor/runtime.hpp>
@@ -8,7 +9,6 @@
 #include <pitsaw/task/promise_header.hpp>
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -81,8 +81,8 @@ class worker final : public executor {
     std::uint64_t turn_ = 0;
     time_point polled_at_; ///< the one reading of the clock that each turn needs
     std::uint32_t resumes_between_polls_;
-    std::atomic<bool> is_running_ = false; ///< relaxed: no more than a check looks at it
-    time_point lost_errors_since_;         ///< the second that the two below count in
+    detail::atomic<bool> is_running_ = false; ///< relaxed: no more than a check looks at it
+    time_point lost_errors_since_;            ///< the second that the two below count in
     std::uint32_t lost_errors_ = 0;
     std::uint64_t lost_errors_untold_ = 0;
     bool has_stop_arrived_ = false;

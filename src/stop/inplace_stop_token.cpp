@@ -15,14 +15,15 @@ auto inplace_stop_source::request_stop(stop_reason why) noexcept -> bool {
     }
     // The reason is published by the unlock below, which comes in any case.
     state const requested = before | static_cast<state>(why) << reason_shift;
-    auto const self = std::this_thread::get_id();
-    while (auto* const callback = first_) {
+    auto const self = detail::this_thread_id();
+    while (detail::stop_callback_base* const callback = first_) {
         first_ = callback->next_;
         if (first_ != nullptr) first_->link_ = &first_;
         callback->link_ = nullptr;
         callback->runner_ = self;
-        // Relaxed: read under the lock only, or by who waits for it to change, having seen it there.
-        running_.store(callback, std::memory_order_relaxed);
+        // Release, with the acquires in remove: who waits there for an earlier callback to end may find this
+        // one in its place, and has to see what the earlier one did.
+        running_.store(callback, std::memory_order_release);
         unlock(requested);
         callback->run_(*callback);
         // `callback` is gone if it destroyed itself: remove has left a mark then. Otherwise it needs this
@@ -61,9 +62,9 @@ void inplace_stop_source::remove(detail::stop_callback_base& leaving) noexcept {
     // Acquire, with the release after a callback in request_stop: if it has run, all that it did is seen
     // here.
     bool const is_running = running_.load(std::memory_order_acquire) == &leaving;
-    bool const is_self = is_running && leaving.runner_ == std::this_thread::get_id();
-    // Relaxed: only this thread, inside the callback, looks at the mark.
-    if (is_self) running_.store(destroyed_itself(), std::memory_order_relaxed);
+    bool const is_self = is_running && leaving.runner_ == detail::this_thread_id();
+    // Release: as in request_stop, for who waits for an earlier callback and finds the mark.
+    if (is_self) running_.store(destroyed_itself(), std::memory_order_release);
     unlock(current);
     // No deadline: the memory that the callback uses goes when this returns. Acquire: as above.
     if (is_running && !is_self) running_.wait(&leaving, std::memory_order_acquire);
@@ -71,8 +72,10 @@ void inplace_stop_source::remove(detail::stop_callback_base& leaving) noexcept {
 
 void inplace_stop_source::release_each() noexcept {
     state const current = lock();
-    for (auto* callback = std::exchange(first_, nullptr); callback != nullptr;) {
-        auto* const next = callback->next_;
+    detail::stop_callback_base* callback = first_;
+    first_ = nullptr;
+    while (callback != nullptr) {
+        detail::stop_callback_base* const next = callback->next_;
         callback->link_ = nullptr;
         callback->source_.store(nullptr,
                                 std::memory_order_relaxed); // its owner runs after us, on this thread
@@ -86,7 +89,7 @@ auto inplace_stop_source::destroyed_itself() noexcept -> detail::stop_callback_b
     return reinterpret_cast<detail::stop_callback_base*>(this);
 }
 
-// Held for a few instructions, never while a callback runs; a holder that is preempted is what the yield is
+// Held for a few instructions, never while a callback runs; a holder that is preempted is what the pause is
 // for.
 auto inplace_stop_source::lock() noexcept -> state {
     for (unsigned attempts = 0;; ++attempts) {
@@ -98,7 +101,7 @@ auto inplace_stop_source::lock() noexcept -> state {
                                          std::memory_order_relaxed)) {
             return current;
         }
-        if (attempts > 64) std::this_thread::yield();
+        detail::pause_thread(attempts);
     }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
+#include <pitsaw/base/atomic.hpp>
 #include <pitsaw/base/check.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,7 +26,7 @@ namespace pitsaw::inline v0 {
 ///
 /// The stack is Treiber's (IBM RJ 5118, 1986); as it is only ever emptied as a whole, an element that leaves
 /// and returns between a push's look and its exchange does no harm (no ABA).
-template <class T, std::uintptr_t T::* Link> class inbox {
+template <class T, detail::guarded<std::uintptr_t> T::* Link> class inbox {
   public:
     static constexpr std::uintptr_t tag_max = 7;
 
@@ -61,7 +61,7 @@ template <class T, std::uintptr_t T::* Link> class inbox {
         // From "each knows the one before it" to "each knows the one after it".
         std::uintptr_t oldest = 0;
         while (taken != 0) {
-            std::uintptr_t& link = element(taken).*Link;
+            auto& link = element(taken).*Link;
             std::uintptr_t const before = link & ~tag_max;
             link = oldest | (link & tag_max);
             oldest = taken;
@@ -86,7 +86,7 @@ template <class T, std::uintptr_t T::* Link> class inbox {
   private:
     static auto element(std::uintptr_t address) noexcept -> T& { return *reinterpret_cast<T*>(address); }
 
-    std::atomic<std::uintptr_t> newest_ = 0; // any thread: the address of the latest element, 0 for none
+    detail::atomic<std::uintptr_t> newest_ = 0; // any thread: the address of the latest element, 0 for none
 };
 
 } // namespace pitsaw::inline v0

@@ -1,4 +1,6 @@
 #pragma once
+#include <pitsaw/base/atomic.hpp>
+
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +37,7 @@ class continuation {
         return std::coroutine_handle<>::from_address(reinterpret_cast<std::byte*>(this) - frame_prefix);
     }
 
-    std::uintptr_t link = 0; ///< next in the queue | `resume_as`; written by whoever pushes
+    detail::guarded<std::uintptr_t> link = 0; ///< next in the queue | `resume_as`; written by whoever pushes
 };
 
 /// First in, first out, intrusive, bounded by the coroutines that exist. Threads: its worker only.
@@ -59,9 +61,11 @@ class ready_queue {
 
     /// Takes the first; the queue must not be empty.
     [[nodiscard]] entry pop() noexcept {
-        auto* const first = reinterpret_cast<continuation*>(head_);
-        auto const how = first->link & tag_mask;
-        head_ = first->link & ~tag_mask;
+        std::uintptr_t const address = head_;
+        auto* const first = reinterpret_cast<continuation*>(address);
+        std::uintptr_t const link = first->link;
+        auto const how = link & tag_mask;
+        head_ = link & ~tag_mask;
         if (head_ == 0) tail_ = &head_;
         return {first, static_cast<resume_as>(how)};
     }
@@ -70,8 +74,9 @@ class ready_queue {
     static constexpr std::uintptr_t tag_mask = 7;
     static_assert(alignof(continuation) > tag_mask);
 
-    std::uintptr_t head_ = 0;
-    std::uintptr_t* tail_ = &head_; ///< the link that the next push completes; its tag bits are the owner's
+    detail::guarded<std::uintptr_t> head_ = 0;
+    detail::guarded<std::uintptr_t>* tail_ =
+        &head_; ///< the link that the next push completes; its tag bits are the owner's
 };
 
 } // namespace pitsaw::inline v0

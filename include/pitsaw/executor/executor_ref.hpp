@@ -1,11 +1,11 @@
 #pragma once
+#include <pitsaw/base/atomic.hpp>
 #include <pitsaw/base/clock.hpp>
 #include <pitsaw/base/inbox.hpp>
 #include <pitsaw/executor/budget.hpp>
 #include <pitsaw/executor/continuation.hpp>
 #include <pitsaw/executor/timer_queue.hpp>
 
-#include <atomic>
 #include <coroutine>
 #include <cstdint>
 #include <exception>
@@ -86,7 +86,7 @@ class executor {
 
     inbox<continuation, &continuation::link> inbox_; ///< any thread pushes, the worker takes
 
-    std::atomic<std::uint32_t> posters_ = 0; ///< any thread
+    detail::atomic<std::uint32_t> posters_ = 0; ///< any thread
 };
 
 /// The executor whose worker is this thread, or null. Never inlined: a coroutine may be on another thread

@@ -1,8 +1,8 @@
 #pragma once
+#include <pitsaw/base/atomic.hpp>
 #include <pitsaw/executor/continuation.hpp>
 #include <pitsaw/executor/executor_ref.hpp>
 
-#include <atomic>
 #include <cstdint>
 
 namespace pitsaw::inline v0 {
@@ -62,7 +62,7 @@ class remote_ask {
     static constexpr std::uint8_t closed = 4;
 
     frame frame_;
-    std::atomic<std::uint8_t> bits_ = 0;
+    detail::atomic<std::uint8_t> bits_ = 0;
 };
 
 } // namespace pitsaw::inline v0

@@ -1,9 +1,9 @@
 #pragma once
+#include <pitsaw/base/atomic.hpp>
 #include <pitsaw/executor/continuation.hpp>
 #include <pitsaw/scope/task_group.hpp>
 #include <pitsaw/task/as_outcome.hpp>
 
-#include <atomic>
 #include <concepts>
 #include <exception>
 #include <memory>
@@ -37,7 +37,7 @@ template <class T> class call_result {
 
   private:
     std::optional<outcome<T>> result_; ///< the worker's until is_there_, the caller's from then on
-    std::atomic<bool> is_there_ = false;
+    detail::atomic<bool> is_there_ = false;
 };
 
 /// A message to a group's worker: a hand-made frame that runs there once and frees itself.

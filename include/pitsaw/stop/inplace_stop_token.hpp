@@ -1,10 +1,9 @@
 #pragma once
+#include <pitsaw/base/atomic.hpp>
 #include <pitsaw/base/check.hpp>
 
-#include <atomic>
 #include <concepts>
 #include <cstdint>
-#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -101,9 +100,9 @@ class inplace_stop_source {
     auto lock() noexcept -> state;
     void unlock(state current) noexcept;
 
-    std::atomic<state> state_ = 0;                               // any thread
-    detail::stop_callback_base* first_ = nullptr;                // whoever holds `locked`
-    std::atomic<detail::stop_callback_base*> running_ = nullptr; // request_stop; any thread waits for it
+    detail::atomic<state> state_ = 0;                               // any thread
+    detail::guarded<detail::stop_callback_base*> first_ = nullptr;  // whoever holds `locked`
+    detail::atomic<detail::stop_callback_base*> running_ = nullptr; // request_stop; any thread waits for it
 };
 static_assert(sizeof(inplace_stop_source) <= 24);
 
@@ -178,12 +177,12 @@ class stop_callback_base {
   private:
     friend class pitsaw::inplace_stop_source;
 
-    std::atomic<inplace_stop_source*>
-        source_;                          // null from when there is nothing to remove it from: it has run
+    atomic<inplace_stop_source*> source_; // null from when there is nothing to remove it from: it has run
     run_function run_;                    // set once
-    stop_callback_base* next_ = nullptr;  // these three: whoever holds the source's lock
-    stop_callback_base** link_ = nullptr; // what points to this in the source's list; null when not in it
-    std::thread::id runner_;              // who runs it, means something while the source's running_ is this
+    guarded<stop_callback_base*> next_ = nullptr; // these three: whoever holds the source's lock
+    guarded<guarded<stop_callback_base*>*> link_ =
+        nullptr;                  // what points to this in the source's list; null when not in it
+    guarded<thread_id> runner_{}; // who runs it, means something while the source's running_ is this
 };
 static_assert(sizeof(stop_callback_base) <= 48);
 

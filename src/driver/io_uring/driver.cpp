@@ -234,10 +234,11 @@ auto io_uring_driver::turn(std::span<event> out, time_point until, bool until_em
                              closing_first_ == nobody && ring_.completion() == nullptr &&
                              !(until_empty && in_flight_ == 0);
         auto const at = is_idle && until != never ? now() : time_point::min();
-        auto const waits = is_idle && at < until && fall_asleep();
+        auto const waits = is_idle && at < until && wake_.fall_asleep();
         if (waits || ring_.unsubmitted() != 0 || ring_.has_deferred())
             enter(waits, until == never ? duration::max() : saturating_difference(until, at));
-        auto const is_woken = take_wake();
+        if (waits) wake_.rise();
+        auto const is_woken = wake_.take();
         count += reap(out.subspan(count));
         count += take_ended(out.subspan(count));
         if (count != 0 || is_woken || (until_empty && in_flight_ == 0)) return count;
@@ -252,19 +253,10 @@ void io_uring_driver::enter(bool waits, duration at_most) noexcept {
         ring_failed("io_uring_enter", result);
 }
 
-auto io_uring_driver::fall_asleep() noexcept -> bool {
-    auto running = wake_state::running;
-    return wake_.compare_exchange_strong(running, wake_state::asleep);
-}
-
-auto io_uring_driver::take_wake() noexcept -> bool {
-    return wake_.exchange(wake_state::running) == wake_state::woken;
-}
-
 /// A system call only when the worker sleeps. The message or the count may arrive in a later `poll`; what
 /// counts is `wake_`.
 void io_uring_driver::wake() noexcept {
-    if (wake_.exchange(wake_state::woken) != wake_state::asleep) return;
+    if (!wake_.wake()) return;
     if (wake_fd_ >= 0) {
         std::uint64_t const one = 1;
         while (::write(wake_fd_, &one, sizeof one) < 0 && errno == EINTR) {

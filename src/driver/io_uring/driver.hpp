@@ -4,10 +4,10 @@
 #include "driver/io_uring/powers.hpp"
 #include "driver/io_uring/ring.hpp"
 #include "driver/operation_line.hpp"
+#include "driver/wake_word.hpp"
 
 #include <pitsaw/io/driver.hpp>
 
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -67,7 +67,6 @@ class io_uring_driver final : public driver {
         has_buffer = 4,   // `buffer` is taken
         is_settled = 8,   // a watch: `result` is fixed, the poll has yet to end
     };
-    enum class wake_state : std::uint32_t { running, asleep, woken };
 
     struct links {         // what `operation::scratch` holds
         operation* before; // operation_line's
@@ -125,8 +124,7 @@ class io_uring_driver final : public driver {
     [[nodiscard]] auto turn(std::span<event> out, time_point until, bool until_empty) noexcept -> std::size_t;
     void go_home() noexcept;
     void enter(bool waits, duration at_most) noexcept;
-    [[nodiscard]] auto fall_asleep() noexcept -> bool;
-    [[nodiscard]] auto take_wake() noexcept -> bool;
+
     void arm_wake() noexcept;
     void register_pool(pool& made, std::uint16_t number) noexcept;
     [[nodiscard]] auto offer_more(pool& of) noexcept -> bool;
@@ -181,9 +179,9 @@ class io_uring_driver final : public driver {
     int wake_fd_ = -1; // without message_wake
     bool wake_is_armed_ = false;
     std::uint32_t const first_generation_ = first_generation();
-    std::uint64_t home_ = 0;                            // a thread's number; none before the first poll
-    std::byte looked_at_{};                             // where every look puts its byte; nobody reads it
-    std::atomic<wake_state> wake_{wake_state::running}; // any thread
+    std::uint64_t home_ = 0; // a thread's number; none before the first poll
+    std::byte looked_at_{};  // where every look puts its byte; nobody reads it
+    wake_word wake_;
 };
 
 } // namespace pitsaw::inline v0

@@ -108,7 +108,7 @@ auto readiness_driver::turn(std::span<event> out, time_point until, bool until_e
     check(!out.empty(), "driver::poll needs room for at least one event");
     auto const is_over = [&] { return until != never && (until == time_point::min() || now() >= until); };
     for (;;) {
-        auto const woken = take_wake();
+        auto const woken = attention_.take();
         look_at_pending(calls_per_turn);
         auto const is_busy = !due_.empty() || first_pending_ != readiness_slot::nobody;
         if (!is_busy || ++turns_without_kernel_ > turns_without_kernel_max) {
@@ -120,34 +120,20 @@ auto readiness_driver::turn(std::span<event> out, time_point until, bool until_e
             look_at_pending(calls_per_turn);
         }
         auto const count = hand_out(out);
-        if (count != 0 || woken || take_wake()) return count;
+        if (count != 0 || woken || attention_.take()) return count;
         if ((until_empty && in_flight_ == 0) || is_over()) return 0;
     }
 }
 
-/// Blocks, unless a wake came since the last take_wake.
+/// Blocks, unless a wake came since the last one was taken.
 void readiness_driver::wait(time_point until) noexcept {
-    std::uint32_t expected = is_running;
-    // relaxed: publishes nothing; a failure is followed by take_wake's acquire.
-    if (!attention_.compare_exchange_strong(expected, is_waiting, std::memory_order_relaxed)) return;
+    if (!attention_.fall_asleep()) return;
     wait_for_edges(until);
-    expected = is_waiting;
-    // relaxed: as above. A wake meanwhile stays for take_wake to find.
-    attention_.compare_exchange_strong(expected, is_running, std::memory_order_relaxed);
-}
-
-auto readiness_driver::take_wake() noexcept -> bool {
-    // The load first: a turn that nobody wakes should not pay for a read-modify-write. relaxed: the exchange
-    // acquires, and pairs with the release in wake(), so that what the waker wrote is visible after this
-    // poll.
-    return attention_.load(std::memory_order_relaxed) == is_woken &&
-           attention_.exchange(is_running, std::memory_order_acquire) == is_woken;
+    attention_.rise();
 }
 
 void readiness_driver::wake() noexcept {
-    // release: pairs with the acquire in take_wake. An exchange continues an earlier wake's release
-    // sequence. Only the first wake of a worker that waits has to reach into the kernel.
-    if (attention_.exchange(is_woken, std::memory_order_release) == is_waiting) interrupt();
+    if (attention_.wake()) interrupt();
 }
 
 void readiness_driver::note(descriptor tag, readiness edges) noexcept {

@@ -1,11 +1,11 @@
 #pragma once
 #include "driver/readiness/pool.hpp"
 #include "driver/readiness/table.hpp"
+#include "driver/wake_word.hpp"
 
 #include <pitsaw/base/intrusive_queue.hpp>
 #include <pitsaw/io/driver.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -87,7 +87,6 @@ class readiness_driver : public driver {
 
     // driver.cpp
     [[nodiscard]] auto turn(std::span<event> out, time_point until, bool until_empty) noexcept -> std::size_t;
-    [[nodiscard]] auto take_wake() noexcept -> bool;
     void wait(time_point until) noexcept;
     void make_pending(readiness_slot& slot) noexcept;
     void look_at_pending(std::size_t calls) noexcept;
@@ -121,8 +120,7 @@ class readiness_driver : public driver {
     std::uint64_t sequence_ = 0;
     std::size_t in_flight_ = 0; // operations and discards
 
-    enum : std::uint32_t { is_running, is_waiting, is_woken };
-    std::atomic<std::uint32_t> attention_{is_running}; // any thread; wait() and wake() say how
+    wake_word attention_;
 };
 
 } // namespace pitsaw::inline v0

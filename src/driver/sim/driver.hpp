@@ -6,10 +6,10 @@
 #include "driver/sim/options.hpp"
 #include "driver/sim/sockets.hpp"
 
+#include <pitsaw/base/atomic.hpp>
 #include <pitsaw/base/random.hpp>
 #include <pitsaw/io/driver.hpp>
 
-#include <atomic>
 #include <deque>
 #include <utility>
 #include <vector>
@@ -180,7 +180,7 @@ class sim_driver final : public driver {
     sim_statistics counts_;
     std::uint32_t const first_generation_ = first_generation();
     std::uint64_t home_ = 0; // a thread's number, set by the first call that starts, cancels or polls
-    std::atomic<std::uint32_t> woken_{0}; // any thread: 1 from a wake to the poll that it ends
+    detail::atomic<std::uint32_t> woken_{0}; // any thread: 1 from a wake to the poll that it ends
 };
 
 } // namespace pitsaw::inline v0
