@@ -15,6 +15,11 @@ links_with_sanitizer() {
     echo 'int main() {}' | clang++-19 -fsanitize=thread -x c++ - -o /dev/null
 }
 
+has_boost_json() {
+    printf '#include <boost/json/basic_parser.hpp>\n#include <boost/version.hpp>\n%s\n' \
+        'static_assert(BOOST_VERSION >= 108100);' | c++ -std=c++17 -x c++ -fsyntax-only -
+}
+
 groups=("$@")
 look() { # fills `missing`
     local group
@@ -30,7 +35,7 @@ look() { # fills `missing`
             need ccache command -v ccache
             need libcli11-dev sh -c 'echo "#include <CLI/CLI.hpp>" | c++ -std=c++23 -x c++ -E -'
             need libtomlplusplus-dev sh -c 'echo "#include <toml++/toml.h>" | c++ -std=c++20 -x c++ -E -'
-            need libboost-json1.81-dev sh -c 'echo "#include <boost/json/basic_parser.hpp>" | c++ -x c++ -E -'
+            need libboost-json1.81-dev has_boost_json
             need libgtest-dev sh -c 'echo "#include <gtest/gtest.h>" | c++ -x c++ -E -'
             ;;
         sanitize)

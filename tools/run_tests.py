@@ -2,8 +2,8 @@
 """run_tests.py PRESET [--jobs N]: configures, builds and tests one preset of CMakePresets.json.
 
 The last line is `N passed, N failed`, counted from ctest's own record, and where several tests share a process, from
-what that one reports. What did not run counts as failed, and so does a build that breaks, or a process that reports
-nothing. Exits with 0 only if something passed and nothing failed.
+what that one reports. What did not run counts as failed, and so does a build that breaks; a process that dies counts as
+one failure, however many tests it had left. Exits with 0 only if something passed and nothing failed.
 """
 import argparse
 import os
@@ -36,6 +36,7 @@ def count(record, shared):
     """Passed and failed of a JUnit file. A test that ctest skipped, disabled or could not start has not passed. The
     tests of a process that runs many are counted one by one; if it failed although they passed, that is a failure."""
     results = []
+    of_program = {}  # how many tests each program that was shared out has reported
     for case in cases_of(record):
         report = shared / (case.get("name") + ".xml")
         if SHARES not in case.get("name"):
@@ -45,6 +46,9 @@ def count(record, shared):
         if not is_passed(case) and all(inner):
             inner.append(False)
         results += inner
+        program = case.get("name").split(SHARES)[0]
+        of_program[program] = of_program.get(program, 0) + len(inner)
+    results += [False for tests in of_program.values() if tests == 0]
     return results.count(True), results.count(False)
 
 

@@ -2,14 +2,14 @@
 """unite.py OUTPUT SOURCE...: writes one source that compiles them all, each header once instead of once a file.
 
 Each file stands in a namespace of its own, so that what two of them name alike stays apart; what it includes comes
-before all of them, outside. A file that opens a namespace of ours has to stay outside as well.
+before all of them, outside. A file that opens a namespace of a library of ours has to stay outside as well.
 """
 import pathlib
 import re
 import sys
 
 INCLUDE = re.compile(r"^#include .*$", re.M)
-OPENS_OURS = re.compile(r"^namespace pitsaw\b.*\{$", re.M)
+OPENS_OURS = re.compile(r"^namespace (?:pitsaw|gateway)\b.*\{$", re.M)
 
 
 def united(files):

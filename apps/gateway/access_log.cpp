@@ -61,7 +61,7 @@ void access_log::follow_the_name() {
 void access_log::write(std::string_view const line) {
     if (file_ < 0) return;
     std::scoped_lock const lock(mutex_);
-    if (waiting_.size() + line.size() >= waiting_max) {
+    if (waiting_.size() + line.size() >= waiting_bytes_max) {
         ++dropped_;
         return;
     }
@@ -81,9 +81,14 @@ void access_log::run() {
     constexpr auto looking = std::chrono::milliseconds(500); // after the name
     std::string writing;
     auto look_at = clock::now() + looking;
+    bool is_cut = false; // the rest of the last line was lost
     std::unique_lock lock(mutex_);
     for (;;) {
-        changed_.wait(lock, [this] { return is_ending_ || !waiting_.empty(); });
+        auto const has_work = [this] { return is_ending_ || !waiting_.empty(); };
+        if (path_.empty())
+            changed_.wait(lock, has_work);
+        else
+            changed_.wait_for(lock, looking, has_work);
         if (!is_ending_) changed_.wait_for(lock, gathering, [this] { return is_ending_; });
         writing.swap(waiting_);
         bool const is_last = is_ending_;
@@ -92,6 +97,7 @@ void access_log::run() {
             follow_the_name();
             look_at = now + looking;
         }
+        if (is_cut && takes_more(file_) && ::write(file_, "\n", 1) == 1) is_cut = false;
         std::string_view left = writing;
         auto until = clock::time_point::max();
         while (!left.empty()) {
@@ -105,6 +111,7 @@ void access_log::run() {
             lock.unlock();
             if (clock::now() > until) break;
         }
+        if (auto const went = writing.size() - left.size(); went > 0) is_cut = writing[went - 1] != '\n';
         lock.lock();
         dropped_ += static_cast<std::uint64_t>(std::ranges::count(left, '\n'));
         writing.clear();

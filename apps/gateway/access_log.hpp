@@ -13,8 +13,9 @@ namespace gateway {
 /// call: what does not fit in 1 MiB meanwhile is dropped and counted. A file that is renamed or removed, as
 /// logrotate does, is made anew within a second.
 ///
-/// Lifetime: its end waits for what was taken, for a second at most. Threads: `write` from one, `dropped`
-/// from any. Errors: std::system_error if the file cannot be opened; a write that fails drops its lines.
+/// Lifetime: its end waits for what was taken, for a second at most, unless it is a terminal that is held.
+/// Threads: `write` from one, `dropped` from any. Errors: std::system_error if the file cannot be opened; a
+/// write that fails drops its lines.
 class access_log {
   public:
     /// `path`: a file, which grows; `-`: the standard output; empty: no log.
@@ -27,7 +28,7 @@ class access_log {
     [[nodiscard]] std::uint64_t dropped();
 
   private:
-    static constexpr std::size_t waiting_max = 1 << 20; // bytes
+    static constexpr std::size_t waiting_bytes_max = 1 << 20;
 
     void run();
     void follow_the_name();

@@ -1,18 +1,26 @@
 #include "gateway/config.hpp"
 
 #define TOML_HEADER_ONLY 1
+// toml++ 3.3 asserts, and under NDEBUG has the compiler assume, what a file may violate: "[$]". Neither here.
+#undef NDEBUG
+#define TOML_ASSERT(condition) static_cast<void>(0)
 #include <toml++/toml.h>
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <optional>
 #include <set>
+#include <string>
+#include <system_error>
+#include <utility>
 
 namespace gateway {
 namespace {
@@ -94,7 +102,7 @@ class table_reader {
             fail(table_.get(by_name), by_name, "stands beside " + std::string(key) + "; keep one of them");
         auto const* const value = std::getenv(variable.c_str());
         if (value == nullptr || *value == '\0')
-            fail(table_.get(by_name), by_name, "the environment has no variable " + variable);
+            fail(table_.get(by_name), by_name, "the environment has no such variable, or it is empty");
         into = value;
     }
 
@@ -119,11 +127,13 @@ class table_reader {
     std::set<std::string, std::less<>> asked_;
 };
 
-pitsaw::endpoint look_up(table_reader& reader, std::string const& host, std::string const& port) {
-    auto const literal = host.starts_with('[') || host.find(':') == std::string::npos
-                             ? pitsaw::endpoint::parse(host + ":" + port)
-                             : pitsaw::endpoint::parse("[" + host + "]:" + port);
-    if (literal) return *literal;
+std::vector<pitsaw::endpoint> look_up(table_reader& reader, std::string const& host,
+                                      std::string const& port) {
+    auto const with_port = [&port](std::string const& name) {
+        bool const is_bare_v6 = !name.starts_with('[') && name.find(':') != std::string::npos;
+        return pitsaw::endpoint::parse((is_bare_v6 ? "[" + name + "]" : name) + ":" + port);
+    };
+    if (auto const literal = with_port(host)) return {*literal};
     addrinfo wanted{};
     wanted.ai_flags = AI_ADDRCONFIG;
     wanted.ai_socktype = SOCK_STREAM;
@@ -131,16 +141,16 @@ pitsaw::endpoint look_up(table_reader& reader, std::string const& host, std::str
     int const error = getaddrinfo(host.c_str(), port.c_str(), &wanted, &found);
     if (error != 0)
         reader.fail(reader.find("url"), "url", "'" + host + "' is not known: " + gai_strerror(error));
-    char address[NI_MAXHOST];
-    bool const is_v6 = found->ai_family == AF_INET6;
-    int const told =
-        getnameinfo(found->ai_addr, found->ai_addrlen, address, sizeof address, nullptr, 0, NI_NUMERICHOST);
+    std::vector<pitsaw::endpoint> all;
+    for (auto const* each = found; each != nullptr; each = each->ai_next) {
+        char text[NI_MAXHOST];
+        if (getnameinfo(each->ai_addr, each->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0)
+            continue;
+        if (auto const at = with_port(text)) all.push_back(*at);
+    }
     freeaddrinfo(found);
-    auto const at =
-        told == 0 ? pitsaw::endpoint::parse((is_v6 ? "[" + std::string(address) + "]" : address) + ":" + port)
-                  : std::unexpected(std::make_error_code(std::errc::invalid_argument));
-    if (!at) reader.fail(reader.find("url"), "url", "'" + host + "' has no address that can be used");
-    return *at;
+    if (all.empty()) reader.fail(reader.find("url"), "url", "'" + host + "' has no address that can be used");
+    return all;
 }
 
 /// `http://HOST[:PORT][/PATH]`.
@@ -167,6 +177,15 @@ void read_url(table_reader& reader, provider_config& into) {
     into.at = look_up(reader, name, port);
 }
 
+/// Empty: there is none.
+void check_key(table_reader& reader, std::string_view name, std::string_view key) {
+    if (std::ranges::any_of(key, [](char c) { return c <= ' ' || c > '~'; }))
+        reader.fail(reader.find(name), name, "must be visible characters without spaces");
+    if (!key.empty() && key.size() < secret::bytes_min)
+        reader.fail(reader.find(name), name,
+                    "must have at least " + std::to_string(secret::bytes_min) + " characters");
+}
+
 provider_config read_provider(toml::table const& from, std::string_view file, std::size_t number) {
     table_reader reader(from, file, "provider[" + std::to_string(number) + "]");
     provider_config made;
@@ -187,8 +206,7 @@ provider_config read_provider(toml::table const& from, std::string_view file, st
     } else if (kind == "openai") {
         read_url(reader, made);
         reader.hidden("api_key", key);
-        if (std::ranges::any_of(key, [](char c) { return c <= ' ' || c > '~'; }))
-            reader.fail(nullptr, "api_key", "must be visible characters without spaces");
+        check_key(reader, "api_key", key);
         made.api_key = secret(key);
         reader.seconds("connect_timeout", made.connect_timeout);
     } else {
@@ -215,14 +233,22 @@ void read_server(toml::table const& from, std::string_view file, config& into) {
     reader.texts("keys", keys);
     if (auto const* const at = reader.find("keys"); at != nullptr && keys.empty())
         reader.fail(at, "keys", "must not be empty; without the line nobody is asked for a key");
-    for (auto& each : keys) into.keys.emplace_back(std::move(each));
+    for (auto& each : keys) {
+        check_key(reader, "keys", each);
+        into.keys.emplace_back(std::move(each));
+    }
     constexpr double gibibyte = 1 << 30;
     reader.count("connections_max", into.connections_max, 0, 1e6);
     reader.count("body_bytes_max", into.body_bytes_max, 1, 16 * gibibyte);
     reader.count("body_memory_bytes", into.body_memory_bytes, 4096, gibibyte);
+    reader.count("spool_bytes_max", into.spool_bytes_max, 0, 1024 * gibibyte);
     reader.text("spool_folder", into.spool_folder);
-    if (::access(into.spool_folder.c_str(), W_OK | X_OK) != 0)
-        reader.fail(reader.find("spool_folder"), "spool_folder", "must be a folder that can be written to");
+    int const probe = ::open(into.spool_folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (probe < 0)
+        reader.fail(reader.find("spool_folder"), "spool_folder",
+                    "must be a folder that can be written to, on a file system with O_TMPFILE: " +
+                        std::generic_category().message(errno));
+    ::close(probe);
     reader.seconds("drain_timeout", into.drain_timeout);
     reader.text("access_log", into.access_log);
     reader.finish();

@@ -24,9 +24,10 @@ struct provider_config {
     kind what = kind::openai;
     std::vector<std::string> models; ///< names, or beginnings of names with a `*` behind them
 
-    pitsaw::endpoint at; ///< of `openai`: where it is,
-    std::string host;    ///< what it is called,
-    std::string path;    ///< and what stands before `/chat/completions`
+    std::vector<pitsaw::endpoint>
+        at;           ///< of `openai`: where it is, all that its name stands for at the start,
+    std::string host; ///< what it is called,
+    std::string path; ///< and what stands before `/chat/completions`
     secret api_key;
     pitsaw::duration connect_timeout = std::chrono::seconds(5);
     pitsaw::duration first_token_timeout = std::chrono::seconds(60); ///< of a stream
@@ -47,6 +48,7 @@ struct config {
     std::uint64_t body_bytes_max = std::uint64_t{64} << 20; ///< of a request
     std::uint32_t body_memory_bytes = 256 << 10;            ///< of it; what is longer waits in a file
     std::string spool_folder = "/tmp";                      ///< for such files, which have no name
+    std::uint64_t spool_bytes_max = std::uint64_t{4} << 30; ///< of all of them
     pitsaw::duration drain_timeout = std::chrono::seconds(30);
     std::string access_log = "-"; ///< a file; `-`: the standard output; empty: none
     std::vector<provider_config> providers;

@@ -1,6 +1,7 @@
 #include "gateway/gateway.hpp"
 
 #include "gateway/api_error.hpp"
+#include "gateway/credential.hpp"
 #include "gateway/relayed_body.hpp"
 
 #include <pitsaw/http/router.hpp>
@@ -24,18 +25,10 @@ namespace http = pitsaw::http;
 using namespace std::string_view_literals;
 
 constexpr std::array call_routes{"/v1/chat/completions"sv, "/v1/completions"sv, "/v1/embeddings"sv};
-constexpr std::size_t held_max = 256 << 10; // bytes of an answer that is sent only when all of it is there
+constexpr std::size_t held_bytes_max = 256 << 10; // of an answer that is sent only when all of it is there
 
 std::string_view text_of(std::span<std::byte const> piece) noexcept {
     return {reinterpret_cast<char const*>(piece.data()), piece.size()};
-}
-
-/// The key in `Authorization: Bearer KEY`.
-std::string_view key_of(http::header_view headers) {
-    constexpr std::string_view scheme = "bearer ";
-    auto const found = headers.find("authorization");
-    if (!found || !http::is_same_name(found->substr(0, scheme.size()), scheme)) return {};
-    return found->substr(std::min(found->find_first_not_of(' ', scheme.size()), found->size()));
 }
 
 http::response refuse(call_record& record, api_error const& why, call_end end = call_end::refused) {
@@ -64,7 +57,7 @@ struct beginning {
 pitsaw::task<pitsaw::io_result<beginning>> begin(http::body_source& from, bool is_one_enough,
                                                  answer_limits const limits) {
     beginning made;
-    while (made.text.size() <= held_max) {
+    while (made.text.size() <= held_bytes_max) {
         auto const until = limits.of_the_next(pitsaw::this_task::now(), is_one_enough);
         auto const piece = co_await pitsaw::with_deadline(until, from.read());
         if (!piece.has_value()) co_return std::unexpected(piece.error());
@@ -75,10 +68,9 @@ pitsaw::task<pitsaw::io_result<beginning>> begin(http::body_source& from, bool i
     co_return pitsaw::io_result<beginning>(std::move(made));
 }
 
-/// An error may quote the key that it refuses. What is shorter than any key is none.
+/// An error may quote the key that it refuses.
 void hide(std::string& in, std::string_view const key) {
-    constexpr std::size_t key_bytes_min = 6;
-    if (key.size() < key_bytes_min || in.find(key) == std::string::npos) return;
+    if (!quotes_key(in, key)) return;
     std::string made;
     std::string_view left = in;
     for (std::size_t at = 0; (at = left.find(key)) != std::string_view::npos;) {
@@ -91,7 +83,8 @@ void hide(std::string& in, std::string_view const key) {
 } // namespace
 
 gateway_service::gateway_service(config how, surroundings with)
-    : config_(std::move(how)), with_(std::move(with)), ledger_(with_.log, with_.clock) {
+    : config_(std::move(how)), with_(std::move(with)), ledger_(with_.log, with_.clock),
+      spool_{config_.spool_folder, config_.spool_bytes_max} {
     for (auto const& one : config_.providers)
         providers_.push_back(one.what == provider_config::kind::mock ? make_mock_provider(one)
                                                                      : make_openai_provider(one));
@@ -99,7 +92,7 @@ gateway_service::gateway_service(config how, surroundings with)
 
 bool gateway_service::is_known(http::request const& request) const {
     if (config_.keys.empty()) return true;
-    auto const key = key_of(request.headers());
+    auto const key = credential_of(request.headers());
     bool is_one = false; // all are compared, so that the time does not tell which
     for (auto const& each : config_.keys) is_one |= each.is(key);
     return is_one;
@@ -132,7 +125,7 @@ pitsaw::task<http::response> gateway_service::relay(http::request& request, std:
     if (!is_known(request))
         co_return refuse(record, {401, "invalid_request_error", "invalid_api_key",
                                   "the key is missing or is not one of this gateway"});
-    spooled_body body(config_.body_memory_bytes, config_.spool_folder);
+    spooled_body body(config_.body_memory_bytes, spool_);
     request_scan scan;
     for (;;) {
         auto const piece = co_await request.body().read();
@@ -171,9 +164,11 @@ pitsaw::task<http::response> gateway_service::pass_on(http::request const& reque
                                                       std::unique_ptr<call_record> kept_record) {
     auto& record = *kept_record;
     auto const& how = to.config;
-    auto const until = pitsaw::saturating_add(record.began(), how.total_timeout);
-    auto const first_until = std::min(until, pitsaw::saturating_add(record.began(), how.first_token_timeout));
-    auto answer = co_await pitsaw::with_deadline(what.facts.is_stream ? first_until : until, to.call(what));
+    auto const now = pitsaw::this_task::now(); // the provider's time begins when its request is there
+    auto const until = pitsaw::saturating_add(now, how.total_timeout);
+    auto const first_until =
+        what.facts.is_stream ? std::min(until, pitsaw::saturating_add(now, how.first_token_timeout)) : until;
+    auto answer = co_await pitsaw::with_deadline(first_until, to.call(what));
     if (!answer.has_value()) co_return failed(record, answer.error());
     if (answer->status > 599) co_return failed(record, std::make_error_code(std::errc::bad_message));
     bool const is_stream =
@@ -184,7 +179,7 @@ pitsaw::task<http::response> gateway_service::pass_on(http::request const& reque
     if (answer->status >= 400) {
         if (!begun->is_all) co_return failed(record, std::make_error_code(std::errc::message_size));
         hide(begun->text, how.api_key.reveal());
-        hide(begun->text, key_of(request.headers()));
+        hide(begun->text, credential_of(request.headers()));
     }
     record.facts.status = answer->status;
     http::response reply(answer->status);
@@ -212,8 +207,8 @@ http::response gateway_service::refused(http::refusal const& what) {
     auto const status = what.status();
     auto const path = what.target().substr(0, what.target().find('?'));
     auto const route = std::ranges::find(call_routes, path);
-    bool const is_handlers = status == 500; // it has written itself down
-    if (!is_handlers) ledger_.refused(route == call_routes.end() ? ""sv : *route, status);
+    bool const is_calls = status == 500 && route != call_routes.end(); // it has written itself down
+    if (!is_calls) ledger_.refused(route == call_routes.end() ? ""sv : *route, status);
     auto const type = status < 500 ? "invalid_request_error"sv : "server_error"sv;
     if (status == 404) return to_response({status, type, "unknown_url", "there is nothing at this path"});
     if (status == 405)

@@ -56,6 +56,7 @@ class gateway_service {
     config const config_;
     surroundings with_;
     ledger ledger_;
+    spool spool_;
     std::vector<std::unique_ptr<provider>> providers_;
 };
 

@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 
 #include <chrono>
+#include <exception>
 #include <utility>
 
 namespace gateway {
@@ -62,7 +63,11 @@ call_record::~call_record() {
     }
     if (facts.end == call_end::gateway_failed) facts.status = 500;
     facts.took = pitsaw::current_executor()->now() - began_;
-    ledger_.ended(facts);
+    try {
+        ledger_.ended(facts);
+    } catch (...) { // no memory: this line is lost, and the calls go on
+        pitsaw::current_executor()->lost_error(std::current_exception());
+    }
 }
 
 void call_record::note_stop::operator()() const noexcept {

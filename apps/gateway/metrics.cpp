@@ -107,7 +107,7 @@ std::string metrics::text(std::uint64_t const log_lines_dropped) const {
     for (auto const& [provider, total] : providers_)
         write(made, "gateway_call_seconds", provider, total.took);
     describe(made, "gateway_first_token_seconds", "histogram",
-             "From a call's head to a stream's first piece.");
+             "From a call's head to a stream's first event.");
     for (auto const& [provider, total] : providers_)
         write(made, "gateway_first_token_seconds", provider, total.first_token);
     describe(made, "gateway_log_lines_dropped_total", "counter",

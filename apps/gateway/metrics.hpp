@@ -24,7 +24,8 @@ enum class call_end : std::uint8_t {
 };
 [[nodiscard]] std::string_view name(call_end of) noexcept;
 
-/// One call, as logs and metrics see it. Nothing in it is secret.
+/// One call, as logs and metrics see it. Nothing in it is secret, but what a client calls its model is the
+/// client's text.
 struct call_facts {
     std::string_view route;    ///< `/v1/chat/completions`
     std::string_view provider; ///< its name; empty: none was asked
@@ -67,7 +68,7 @@ class metrics {
 
     std::uint64_t open_ = 0;
     std::map<std::tuple<std::string, std::string, std::string, unsigned>, std::uint64_t>
-        calls_; // route, provider, end
+        calls_; // route, provider, end, status
     std::map<std::string, totals, std::less<>> providers_;
 };
 

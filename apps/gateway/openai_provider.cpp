@@ -1,10 +1,13 @@
+#include "gateway/credential.hpp"
 #include "gateway/provider.hpp"
 
 #include <pitsaw/http/client.hpp>
-#include <pitsaw/task/or_return.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -32,6 +35,28 @@ class openai_provider final : public provider {
     explicit openai_provider(provider_config const& how) : provider(how), client_(options(how)) {}
 
     pitsaw::task<pitsaw::io_result<upstream_answer>> call(upstream_call const& what) override {
+        // A name may stand for addresses of which not all are served: `localhost` for ::1 and 127.0.0.1.
+        auto sent = co_await client_.send(config.at[serving_], to_request(what));
+        for (std::size_t tried = 1; !sent.has_value() && is_nobody_there(sent.error()); ++tried) {
+            if (tried == config.at.size()) break;
+            serving_ = (serving_ + 1) % config.at.size();
+            sent = co_await client_.send(config.at[serving_], to_request(what));
+        }
+        if (!sent.has_value()) co_return std::unexpected(sent.error());
+        auto& reply = *sent;
+        upstream_answer made;
+        made.status = reply.status();
+        made.is_event_stream = is_event_stream(reply.headers());
+        std::vector<http::header> returned;
+        for (auto const& one : reply.headers())
+            if (!is_confidential(one, what.headers)) returned.push_back(one);
+        made.headers.add_end_to_end(http::header_view(returned));
+        made.body = reply.take_body();
+        co_return pitsaw::io_result<upstream_answer>(std::move(made));
+    }
+
+  private:
+    [[nodiscard]] http::client_request to_request(upstream_call const& what) const {
         http::client_request ask(http::method::post, config.host, config.path + std::string(what.path));
         std::vector<http::header> passed;
         for (auto const& one : what.headers)
@@ -40,27 +65,16 @@ class openai_provider final : public provider {
         if (!config.api_key.empty())
             ask.headers().add("Authorization", "Bearer " + std::string(config.api_key.reveal()));
         ask.body() = what.body.as_body();
-
-        auto reply = co_await pitsaw::or_return(client_.send(config.at, std::move(ask)));
-        upstream_answer made;
-        made.status = reply.status();
-        made.is_event_stream = is_event_stream(reply.headers());
-        std::vector<http::header> returned;
-        for (auto const& one : reply.headers())
-            if (!names_a_key(one.value, what.headers)) returned.push_back(one);
-        made.headers.add_end_to_end(http::header_view(returned));
-        made.body = reply.take_body();
-        co_return pitsaw::io_result<upstream_answer>(std::move(made));
+        return ask;
     }
-
-  private:
-    /// Whether a field of an answer quotes what was sent as a key: ours, or the client's.
-    [[nodiscard]] bool names_a_key(std::string_view value, http::header_view asked) const {
-        auto const has = [value](std::string_view key) {
-            return !key.empty() && value.find(key) != value.npos;
-        };
-        auto const clients = asked.find("authorization").value_or("");
-        return has(config.api_key.reveal()) || has(clients.substr(clients.rfind(' ') + 1));
+    [[nodiscard]] static bool is_nobody_there(std::error_code why) noexcept {
+        return why == std::errc::connection_refused || why == std::errc::host_unreachable ||
+               why == std::errc::network_unreachable;
+    }
+    /// Whether a field of an answer is the operator's business with the provider: his cookies, or a key.
+    [[nodiscard]] bool is_confidential(http::header const& one, http::header_view asked) const {
+        return http::is_same_name(one.name, "set-cookie") || quotes_key(one.value, config.api_key.reveal()) ||
+               quotes_key(one.value, credential_of(asked));
     }
     static http::client_options options(provider_config const& how) {
         http::client_options made;
@@ -69,6 +83,7 @@ class openai_provider final : public provider {
     }
 
     http::client client_;
+    std::size_t serving_ = 0; // which address answered last
 };
 
 } // namespace

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,9 @@ class secret {
         }
         return difference == 0;
     }
+
+    /// What is shorter could stand in a text by chance; no configuration may have such a key.
+    static constexpr std::size_t bytes_min = 8;
 
   private:
     std::string value_;

@@ -43,7 +43,9 @@ class spooled_source final : public pitsaw::http::body_source {
 } // namespace
 
 spooled_body::~spooled_body() {
-    if (file_ >= 0) ::close(file_);
+    if (file_ < 0) return;
+    ::close(file_);
+    spool_.bytes -= size_ - memory_.size();
 }
 
 pitsaw::io_result<void> spooled_body::append(std::span<std::byte const> const piece) {
@@ -51,9 +53,12 @@ pitsaw::io_result<void> spooled_body::append(std::span<std::byte const> const pi
     if (piece.size() <= room) {
         memory_.append(reinterpret_cast<char const*>(piece.data()), piece.size());
     } else {
-        if (file_ < 0) file_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        if (piece.size() > spool_.bytes_max - spool_.bytes)
+            return std::unexpected(std::make_error_code(std::errc::no_space_on_device));
+        if (file_ < 0) file_ = ::open(spool_.folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
         if (file_ < 0) return last_error();
         if (auto const done = write(piece); !done) return done;
+        spool_.bytes += piece.size();
     }
     size_ += piece.size();
     return {};

@@ -11,15 +11,22 @@
 
 namespace gateway {
 
+/// Where bodies wait that do not fit in memory, and how many bytes of all of them may.
+struct spool {
+    std::string folder;
+    std::uint64_t bytes_max;
+    std::uint64_t bytes = 0; ///< that are there now
+};
+
 /// A request's body, kept until it is known who gets it: in memory up to a limit, then in a file without a
 /// name.
 ///
-/// Lifetime: outlives what `as_body` gives. Threads: one. Errors: the file system's. A write to the file can
-/// hold up the worker when the system is short of memory.
+/// Lifetime: within the spool's; outlives what `as_body` gives. Threads: one. Errors: the file system's;
+/// `no_space_on_device` also where the spool is full. Writing and
+/// reading a file can hold up the worker: when the system is short of memory, or the disk slow.
 class spooled_body {
   public:
-    spooled_body(std::size_t memory_max, std::string folder) noexcept
-        : folder_(std::move(folder)), memory_max_(memory_max) {}
+    spooled_body(std::size_t memory_max, spool& in) noexcept : spool_(in), memory_max_(memory_max) {}
     spooled_body(spooled_body&&) = delete;
     ~spooled_body();
 
@@ -33,7 +40,7 @@ class spooled_body {
   private:
     [[nodiscard]] pitsaw::io_result<void> write(std::span<std::byte const> piece);
 
-    std::string folder_;
+    spool& spool_;
     std::string memory_;
     std::size_t memory_max_;
     std::uint64_t size_ = 0;

@@ -29,8 +29,10 @@ class usage_scan {
     void feed(std::string_view piece);
     /// So far.
     [[nodiscard]] token_usage const& found() const noexcept { return found_; }
-    /// Whether it is a stream of which no event has come; comments are none.
-    [[nodiscard]] bool awaits_first_event() const noexcept { return what_ == of::events && !has_event_; }
+    /// Whether it is a stream of which no event has come; comments are none, one that is too long is one.
+    [[nodiscard]] bool awaits_first_event() const noexcept {
+        return what_ == of::events && !has_event_ && !events_.is_too_long();
+    }
     /// At the end of the answer, which may lack its last empty line.
     token_usage const& finish();
 

@@ -5,9 +5,7 @@
 namespace pitsaw::inline v0 {
 
 namespace {
-auto worker_of_this_thread() noexcept -> executor*& {
-    return detail::per_thread<executor, executor>();
-}
+auto worker_of_this_thread() noexcept -> executor*& { return detail::per_thread<executor, executor>(); }
 } // namespace
 
 executor* current_executor() noexcept { return worker_of_this_thread(); }

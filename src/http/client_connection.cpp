@@ -21,9 +21,10 @@
 namespace pitsaw::inline v0::http {
 namespace {
 
-constexpr unsigned interim_max = 16;       // 1xx before an answer
-constexpr std::size_t heap_bytes = 4096;   // of a receive where there is no pool
-constexpr std::size_t at_once_max = 16384; // of a body that a socket takes, whether its peer reads or not
+constexpr unsigned interim_max = 16;     // 1xx before an answer
+constexpr std::size_t heap_bytes = 4096; // of a receive where there is no pool
+constexpr std::size_t at_once_bytes_max =
+    16384; // of a body that a socket takes, whether its peer reads or not
 
 bool is_whole(body& which) noexcept { return which.as_stream() == nullptr && which.as_writer() == nullptr; }
 
@@ -221,7 +222,7 @@ task<io_result<void>> client_connection::write_and_wait(client_request& ask) {
 task<io_result<void>> client_connection::exchange(client_request& ask) {
     has_received_ = is_kept_ = is_written_ = false;
     io_result<void> got;
-    if (is_whole(ask.body()) && ask.body().whole().size() <= at_once_max) {
+    if (is_whole(ask.body()) && ask.body().whole().size() <= at_once_bytes_max) {
         sent_ = co_await write(ask);
         is_written_ = true;
         if (!sent_.has_value() && !may_be_answered()) co_return sent_;

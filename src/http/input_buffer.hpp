@@ -22,7 +22,7 @@ class input_buffer {
     }
 
     /// Whether it is more than the beginning of an empty line.
-    [[nodiscard]] bool has_begun() const noexcept { return !unread_.empty() && unread_.front() != '\r'; }
+    [[nodiscard]] bool has_begun() const noexcept { return !unread_.empty() && unread_ != "\r"; }
 
     /// The beginning of a head, when nothing is unread.
     void take_head(lease got) noexcept {

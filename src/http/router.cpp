@@ -100,7 +100,7 @@ response router::refuse(refusal const& what) {
 
 task<response> router::refuse(unsigned const status, request& to) {
     auto made = refuse(refusal(status, *to.client_, name(to.method()), to.target()));
-    if (status == 405) made.headers().add("Allow", allowed(to));
+    if (made.status() == 405 && !made.headers().find("allow")) made.headers().add("Allow", allowed(to));
     co_return made;
 }
 

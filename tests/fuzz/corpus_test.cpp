@@ -1,4 +1,4 @@
-// What the fuzzers begin with and what they have found, through their targets: without a fuzzer, in every build.
+// What the fuzzers begin with and what they have found, through their targets: in every build.
 #include "fuzz/targets.hpp"
 
 #include <gtest/gtest.h>
@@ -6,14 +6,21 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <ostream>
 #include <string>
-#include <utility>
 
 namespace {
 
 namespace fuzz = pitsaw::fuzz;
 
-class fuzz_corpus : public testing::TestWithParam<std::pair<char const*, fuzz::target>> {};
+struct corpus {
+    char const* name;
+    fuzz::target feed;
+
+    friend void PrintTo(corpus const& of, std::ostream* out) { *out << of.name; }
+};
+
+class fuzz_corpus : public testing::TestWithParam<corpus> {};
 
 TEST_P(fuzz_corpus, breaks_no_rule) {
     auto const [name, feed] = GetParam();
@@ -32,15 +39,15 @@ TEST_P(fuzz_corpus, breaks_no_rule) {
 
 INSTANTIATE_TEST_SUITE_P(
     of, fuzz_corpus,
-    testing::Values(std::pair("addresses", fuzz::addresses), std::pair("http_chunked", fuzz::http_chunked),
-                    std::pair("http_client", fuzz::http_client), std::pair("http_events", fuzz::http_events),
-                    std::pair("http_heads", fuzz::http_heads), std::pair("http_server", fuzz::http_server)),
-    [](auto const& of) { return std::string(of.param.first); });
+    testing::Values(corpus{"addresses", fuzz::addresses}, corpus{"http_chunked", fuzz::http_chunked},
+                    corpus{"http_client", fuzz::http_client}, corpus{"http_events", fuzz::http_events},
+                    corpus{"http_heads", fuzz::http_heads}, corpus{"http_server", fuzz::http_server}),
+    [](auto const& of) { return std::string(of.param.name); });
 #ifdef PITSAW_FUZZ_GATEWAY
 INSTANTIATE_TEST_SUITE_P(of_gateway, fuzz_corpus,
-                         testing::Values(std::pair("gateway_config", fuzz::gateway_config),
-                                         std::pair("gateway_scan", fuzz::gateway_scan)),
-                         [](auto const& of) { return std::string(of.param.first); });
+                         testing::Values(corpus{"gateway_config", fuzz::gateway_config},
+                                         corpus{"gateway_scan", fuzz::gateway_scan}),
+                         [](auto const& of) { return std::string(of.param.name); });
 #endif
 
 } // namespace

@@ -1,5 +1,5 @@
-// A client in a simulated world takes any answer, whole or as an error, the same however it is cut, and its books
-// balance.
+// A client in a simulated world takes any answer, whole or as an error, the same however it is cut, and its
+// books balance.
 #include "fuzz/pieces.hpp"
 #include "fuzz/targets.hpp"
 

@@ -1,5 +1,5 @@
-// A server in a simulated world answers any bytes with whole answers, the same however they are cut, and its books
-// balance.
+// A server in a simulated world answers any bytes with whole answers, the same however they are cut, and its
+// books balance.
 #include "fuzz/pieces.hpp"
 #include "fuzz/targets.hpp"
 
@@ -22,8 +22,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t body_max = 64;
 
 http::router routes() {
-    http::router
-        made; // its answers to HEAD have no length, so that whoever reads them needs not know what they answer
+    // Its answers to HEAD have no length, so that whoever reads them needs not know what they answer.
+    http::router made;
     auto const nothing = [](http::request&) -> task<http::response> { co_return http::response(204); };
     made.add(http::method::head, "/", nothing).add(http::method::head, "/{name}", nothing);
     made.refused([](http::refusal const& what) { return http::response(what.status()); });

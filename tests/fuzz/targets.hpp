@@ -12,7 +12,8 @@ inline void require(bool const holds, char const* const what) {
     std::abort();
 }
 
-/// What is fed with bytes from outside: each takes any input, and ends the process if its parser breaks a rule.
+/// What is fed with bytes from outside: each takes any input, and ends the process if its parser breaks a
+/// rule.
 using target = void (*)(std::string_view input);
 
 void addresses(std::string_view input);

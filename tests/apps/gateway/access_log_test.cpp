@@ -60,17 +60,21 @@ TEST(access_log, that_nobody_reads_drops_lines_and_holds_up_nobody) { // LG14
 
 TEST(access_log, whose_file_is_renamed_goes_on_under_its_name) {
     folder const in;
-    gateway::access_log log(in.path + "/log");
-    log.write("a line of the old file");
+    auto const path = in.path + "/log";
     auto const until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (std::filesystem::file_size(in.path + "/log") == 0 && std::chrono::steady_clock::now() < until)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::filesystem::rename(in.path + "/log", in.path + "/log.1");
-    while (!std::filesystem::exists(in.path + "/log") && std::chrono::steady_clock::now() < until) {
-        log.write("a line");
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    EXPECT_TRUE(std::filesystem::exists(in.path + "/log"));
+    auto const wait_for = [&](auto const& has_happened) {
+        while (!has_happened() && std::chrono::steady_clock::now() < until)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return has_happened();
+    };
+    gateway::access_log log(path);
+    log.write("old");
+    EXPECT_TRUE(wait_for([&] { return std::filesystem::file_size(path) == 4; }));
+    std::filesystem::rename(path, path + ".1");
+    EXPECT_TRUE(wait_for([&] { return std::filesystem::exists(path); })); // though nothing is written
+    log.write("new");
+    EXPECT_TRUE(wait_for([&] { return std::filesystem::file_size(path) == 4; }));
+    EXPECT_EQ(std::filesystem::file_size(path + ".1"), 4U);
 }
 
 TEST(access_log, that_cannot_be_opened_is_an_error) {

@@ -174,8 +174,9 @@ url = "http://127.0.0.1:{upstream.getsockname()[1]}/v1"\n"""
         if not (folder / "node_modules/openai").exists():
             fetched = subprocess.run([NPM, "ci", "--no-audit", "--no-fund", "--silent"], cwd=folder, timeout=120,
                                      capture_output=True, text=True, check=False)
-            if fetched.returncode != 0:
+            if fetched.returncode != 0 and "CI" not in os.environ:
                 self.skipTest("npm cannot fetch the package: " + fetched.stderr)
+            self.assertEqual(fetched.returncode, 0, fetched.stderr)
         with gateway(self.driver, SLOW) as (_, port):
             done = subprocess.run(["node", "client.mjs", f"http://127.0.0.1:{port}/v1"], cwd=folder, timeout=60,
                                   capture_output=True, text=True, check=False)

@@ -53,12 +53,16 @@ TEST(config, the_example_is_read_with_and_without_its_comments) {
     EXPECT_EQ(all.connections_max, defaults.connections_max);
     EXPECT_EQ(all.drain_timeout, defaults.drain_timeout);
     EXPECT_EQ(all.access_log, defaults.access_log);
+    EXPECT_EQ(all.listen, defaults.listen);
+    EXPECT_EQ(all.spool_folder, defaults.spool_folder);
+    EXPECT_EQ(all.spool_bytes_max, defaults.spool_bytes_max);
     gateway::provider_config const one;
     EXPECT_EQ(all.providers[0].total_timeout, one.total_timeout);
     EXPECT_EQ(all.providers[0].idle_timeout, one.idle_timeout);
     EXPECT_EQ(all.providers[0].connect_timeout, one.connect_timeout);
     EXPECT_EQ(all.providers[0].first_token_timeout, one.first_token_timeout);
     EXPECT_EQ(all.providers[1].tokens, one.tokens);
+    EXPECT_EQ(all.providers[1].tokens_per_second, one.tokens_per_second);
     EXPECT_EQ(all.providers[1].first_token_after, one.first_token_after);
 }
 
@@ -76,6 +80,14 @@ TEST(config, an_error_names_file_line_and_key) {
     EXPECT_EQ(error_of(std::string(provider) + std::string(provider)),
               "a.toml:5: provider: there is another of the name \"p\"");
     EXPECT_TRUE(error_of("[server\n").starts_with("a.toml:1: "));
+    for (auto const* const wrong : {"[$]\n", "[\x0e", "[[\x01]]", "a.$ = 1"})
+        EXPECT_TRUE(error_of(wrong).starts_with("a.toml:1: ")) << wrong;
+    EXPECT_EQ(error_of("[server]\nkeys = [\"short\"]\n"),
+              "a.toml:2: server.keys: must have at least 8 characters");
+    EXPECT_EQ(error_of(std::string(provider) + "api_key = \"short\"\n"),
+              "a.toml:5: provider[1].api_key: must have at least 8 characters");
+    EXPECT_TRUE(error_of("[server]\nspool_folder = \"/nowhere\"\n")
+                    .starts_with("a.toml:2: server.spool_folder: must be a folder that can be written to"));
     EXPECT_EQ(error_of("provider = 1"), "a.toml:1: provider: must be tables: [[provider]]");
 }
 
@@ -86,12 +98,14 @@ std::string error_of_url(std::string const& url) {
 TEST(config, a_url_has_a_host_a_port_and_a_path) {
     auto const made = gateway::read_config(
         "[[provider]]\nname = \"p\"\nmodels = [\"m\"]\nurl = \"http://[::1]:8000/api/v1/\"\n", "a.toml");
-    EXPECT_EQ(made.providers[0].at.to_string(), "[::1]:8000");
+    ASSERT_EQ(made.providers[0].at.size(), 1U);
+    EXPECT_EQ(made.providers[0].at[0].to_string(), "[::1]:8000");
     EXPECT_EQ(made.providers[0].host, "[::1]:8000");
     EXPECT_EQ(made.providers[0].path, "/api/v1");
     auto const named = gateway::read_config(
         "[[provider]]\nname = \"p\"\nmodels = [\"m\"]\nurl = \"http://localhost\"\n", "a.toml");
-    EXPECT_EQ(named.providers[0].at.port(), 80);
+    ASSERT_FALSE(named.providers[0].at.empty());
+    for (auto const& at : named.providers[0].at) EXPECT_EQ(at.port(), 80);
     EXPECT_EQ(error_of_url("https://a/v1"),
               "a.toml:4: provider[1].url: must begin with http://; TLS is not there yet");
     for (auto const* const wrong :
@@ -100,13 +114,13 @@ TEST(config, a_url_has_a_host_a_port_and_a_path) {
 }
 
 TEST(config, a_key_comes_from_the_environment) {
-    setenv("A_KEY_OF_THIS_TEST", "k", 1);
+    setenv("A_KEY_OF_THIS_TEST", "a-key-for-this", 1);
     auto const made =
         gateway::read_config(std::string(provider) + "api_key_env = \"A_KEY_OF_THIS_TEST\"", "a.toml");
-    EXPECT_EQ(made.providers[0].api_key.reveal(), "k");
+    EXPECT_EQ(made.providers[0].api_key.reveal(), "a-key-for-this");
     unsetenv("A_KEY_OF_THIS_TEST");
     EXPECT_EQ(error_of(std::string(provider) + "api_key_env = \"A_KEY_OF_THIS_TEST\""),
-              "a.toml:5: provider[1].api_key_env: the environment has no variable A_KEY_OF_THIS_TEST");
+              "a.toml:5: provider[1].api_key_env: the environment has no such variable, or it is empty");
 }
 
 TEST(secret, is_itself_and_nothing_else) {

@@ -50,6 +50,7 @@ task<io_result<void>> leave_after(endpoint at, pitsaw::duration span, bool is_st
 void leave_at_every_moment(bool is_stream, way how, std::chrono::microseconds length,
                            std::chrono::microseconds step) {
     auto const first = pitsaw::sim::seed_from_environment();
+    int given_up = 0, over = 0; // calls that the upstream had begun
     for (auto seed = first; seed < first + 3; ++seed) {
         for (auto span = 0us; span < length; span += step) {
             SCOPED_TRACE(::testing::Message() << "seed " << seed << ", after " << span.count() << " us");
@@ -63,11 +64,15 @@ void leave_at_every_moment(bool is_stream, way how, std::chrono::microseconds le
             bool const is_over = world.log[0].find(R"("end":"ok")") != std::string::npos;
             bool const is_given_up = world.log[0].find(R"("end":"client_closed")") != std::string::npos;
             EXPECT_TRUE(is_over || is_given_up) << world.log[0];
+            over += is_over ? 1 : 0;
             if (!is_given_up || world.upstream.calls == 0) continue;
+            ++given_up;
             EXPECT_GT(world.upstream.seen_gone, pitsaw::time_point());
             EXPECT_LE(world.upstream.seen_gone - left, 100ms);
         }
     }
+    EXPECT_GT(given_up, 10);
+    EXPECT_GT(over, 0);
 }
 
 TEST(gateway_client, that_closes_at_any_moment_of_a_stream_stops_the_upstream) { // LG1

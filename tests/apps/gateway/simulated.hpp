@@ -8,9 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -130,6 +132,7 @@ class simulated_gateway {
     }();
     config how;
     bool is_upstream_there = true;
+    std::optional<endpoint> first_address;                    ///< of the upstream's name, before its own
     pitsaw::duration stopped_after = pitsaw::duration::max(); ///< the gateway is asked to end
     std::vector<std::string> log;                             ///< the access log's lines
     std::string metrics;
@@ -141,15 +144,16 @@ class simulated_gateway {
             co_await pitsaw::or_return(pitsaw::tcp_listener::bind(endpoint::loopback(0)));
         auto listener = co_await pitsaw::or_return(pitsaw::tcp_listener::bind(endpoint::loopback(0)));
         auto const at = co_await pitsaw::or_return(listener.local_endpoint());
-        provider.at = co_await pitsaw::or_return(upstream_listener.local_endpoint());
-        if (!is_upstream_there) provider.at = endpoint::loopback(1);
+        provider.at = {co_await pitsaw::or_return(upstream_listener.local_endpoint())};
+        if (first_address) provider.at.insert(provider.at.begin(), *first_address);
+        if (!is_upstream_there) provider.at = {endpoint::loopback(1)};
         how.providers = {provider};
         surroundings with;
         with.log = [this](std::string_view line) { log.emplace_back(line); };
         with.clock = []() noexcept -> std::int64_t { return 0; };
         gateway_service service(how, std::move(with));
-        auto first = co_await pitsaw::when_any(served(service, std::move(listener)), upstream.serve(upstream_listener),
-                                               visited(service, what, at));
+        auto first = co_await pitsaw::when_any(served(service, std::move(listener)),
+                                               upstream.serve(upstream_listener), visited(service, what, at));
         if (auto& done = std::get<2>(first)) co_return *done;
         co_return std::unexpected(std::make_error_code(std::errc::connection_aborted));
     }
@@ -215,7 +219,9 @@ struct unchunked {
     unchunked made;
     message.remove_prefix(std::min(message.find("\r\n\r\n") + 4, message.size()));
     while (!message.empty()) {
-        auto const size = std::stoul(std::string(message.substr(0, 16)), nullptr, 16);
+        std::size_t size = 0;
+        auto const digits = std::from_chars(message.data(), message.data() + message.size(), size, 16);
+        if (digits.ec != std::errc()) break; // cut off
         message.remove_prefix(message.find("\r\n") + 2);
         if (size == 0) {
             made.is_whole = true;
