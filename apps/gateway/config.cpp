@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -168,12 +169,16 @@ void read_url(table_reader& reader, provider_config& into) {
     while (into.path.ends_with('/')) into.path.pop_back();
     auto const is_odd = [](char c) { return c <= ' ' || c > '~' || c == '?' || c == '#'; };
     if (std::ranges::any_of(url, is_odd)) fail("must be visible ASCII, without a query or a fragment");
+    if (into.host.find('@') != std::string::npos) fail("must have no user");
     auto const colon = into.host.rfind(':');
     bool const has_port = colon != std::string::npos && into.host.find(']', colon) == std::string::npos;
     auto const name = into.host.substr(0, has_port ? colon : std::string::npos);
     auto const port = has_port ? into.host.substr(colon + 1) : std::string("80");
-    if (name.empty() || name.find_first_of("@ ") != std::string::npos)
-        fail("must have a host, without a user");
+    if (name.empty()) fail("must have a host");
+    unsigned number = 0;
+    auto const [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+    if (error != std::errc() || end != port.data() + port.size() || number == 0 || number > 65535)
+        fail("must have a port from 1 to 65535");
     into.at = look_up(reader, name, port);
 }
 
@@ -223,7 +228,7 @@ void read_server(toml::table const& from, std::string_view file, config& into) {
     table_reader reader(from, file, "server");
     std::string listen;
     reader.text("listen", listen);
-    if (!listen.empty()) {
+    if (reader.find("listen") != nullptr) {
         auto const at = pitsaw::endpoint::parse(listen);
         if (!at)
             reader.fail(reader.find("listen"), "listen", "must be ADDRESS:PORT, as in \"127.0.0.1:8080\"");

@@ -58,7 +58,7 @@ pitsaw::task<pitsaw::io_result<beginning>> begin(http::body_source& from, bool i
                                                  answer_limits const limits) {
     beginning made;
     while (made.text.size() <= held_bytes_max) {
-        auto const until = limits.of_the_next(pitsaw::this_task::now(), is_one_enough);
+        auto const until = limits.of_the_next(pitsaw::this_task::now(), made.text.empty());
         auto const piece = co_await pitsaw::with_deadline(until, from.read());
         if (!piece.has_value()) co_return std::unexpected(piece.error());
         made.is_all = piece->empty();
@@ -148,11 +148,11 @@ pitsaw::task<http::response> gateway_service::relay(http::request& request, std:
     record.facts.is_stream = facts.is_stream;
     if (!facts.wrong.empty())
         co_return refuse(record, {400, "invalid_request_error", "", std::string(facts.wrong)});
-    record.facts.model = facts.model;
     auto* const to = find(facts.model);
     if (to == nullptr)
         co_return refuse(
             record, {404, "invalid_request_error", "model_not_found", "nobody here answers for this model"});
+    record.facts.model = facts.model; // what nobody answers for may be anything, a key too
     record.facts.provider = to->config.name;
     bool const passes_key = config_.keys.empty() && to->config.api_key.empty();
     upstream_call const call{route.substr("/v1"sv.size()), request.headers(), body, facts, passes_key};
@@ -224,9 +224,11 @@ pitsaw::task<pitsaw::io_result<void>> gateway_service::serve(pitsaw::tcp_listene
     for (auto const route : call_routes)
         routes.post(route, [this, route](http::request& request) { return relay(request, route); });
     routes.get("/v1/models", [this](http::request& request) -> pitsaw::task<http::response> {
-        if (!is_known(request))
+        if (!is_known(request)) {
+            ledger_.refused("/v1/models", 401);
             co_return to_response({401, "invalid_request_error", "invalid_api_key",
                                    "the key is missing or is not one of this gateway"});
+        }
         co_return http::response(200, "application/json", models());
     });
     routes.get("/healthz", [](http::request&) -> pitsaw::task<http::response> {

@@ -92,7 +92,8 @@ struct handler {
         if (is_near()) {
             path.resize(ends[depth]);
             if (!path.empty()) path += '.';
-            path += text;
+            bool const is_plain = !text.empty() && text.find('.') == std::string::npos;
+            path += is_plain ? text : "?"; // else it could pass for another path
         }
         text.clear();
         is_cut = false;

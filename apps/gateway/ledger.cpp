@@ -7,14 +7,15 @@
 #include <boost/json/serialize.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <utility>
 
 namespace gateway {
 namespace {
 
-double in_milliseconds(pitsaw::duration value) {
-    return std::chrono::duration<double, std::milli>(value).count();
+std::int64_t in_microseconds(pitsaw::duration value) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(value).count();
 }
 
 } // namespace
@@ -31,9 +32,9 @@ void ledger::ended(call_facts const& call) {
                              {"stream", call.is_stream},
                              {"bytes_in", call.bytes_in},
                              {"bytes_out", call.bytes_out},
-                             {"ms", in_milliseconds(call.took)}};
+                             {"us", in_microseconds(call.took)}};
     if (call.first_token_after != pitsaw::duration::zero())
-        line["first_token_ms"] = in_milliseconds(call.first_token_after);
+        line["first_token_us"] = in_microseconds(call.first_token_after);
     if (call.usage.is_known) {
         line["prompt_tokens"] = call.usage.prompt;
         line["completion_tokens"] = call.usage.completion;

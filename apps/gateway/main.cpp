@@ -23,43 +23,53 @@
 namespace {
 
 gateway::config load(std::string const& file) {
-    if (file.empty()) return gateway::default_config();
     std::ifstream from(file, std::ios::binary);
     if (!from || std::filesystem::is_directory(file)) throw gateway::config_error(file + ": cannot be read");
     std::string const text{std::istreambuf_iterator<char>(from), {}};
     return gateway::read_config(text, file);
 }
 
-/// A client in a call needs a second descriptor for its provider, and the program a few: where nothing is
-/// said, each client has two.
+/// A client in a call has a second descriptor for its provider, and the program a few.
 void make_room_for_connections(gateway::config& how) {
-    constexpr rlim_t own = 64, connections_max = 1'000'000;
+    constexpr rlim_t own = 24, few = 100, connections_max = 1'000'000;
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
     limit.rlim_cur = limit.rlim_max;
     if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    auto const free = std::max(limit.rlim_cur, own) - own;
-    if (how.connections_max > free)
+    auto const most = (std::max(limit.rlim_cur, own + 2) - own) / 2;
+    auto const hard = static_cast<unsigned long long>(limit.rlim_cur);
+    if (how.connections_max > most)
         throw gateway::config_error("server.connections_max: for " + std::to_string(how.connections_max) +
-                                    " `ulimit -Hn` must be " + std::to_string(how.connections_max + own) +
-                                    ", and it is " + std::to_string(limit.rlim_cur));
-    if (how.connections_max == 0)
-        how.connections_max = static_cast<std::uint32_t>(std::clamp<rlim_t>(free / 2, 1, connections_max));
+                                    " `ulimit -Hn` must be " + std::to_string(2 * how.connections_max + own) +
+                                    ", and it is " + std::to_string(hard));
+    if (how.connections_max != 0) return;
+    how.connections_max = static_cast<std::uint32_t>(std::min(most, connections_max));
+    if (most < few)
+        std::fprintf(stderr, "gateway: room for %u connections only, for `ulimit -Hn` is %llu\n",
+                     how.connections_max, hard);
 }
 
-/// A connection to a provider that is kept lives in the service, which therefore ends before its runtime.
-pitsaw::task<pitsaw::io_result<void>> serve(gateway::config how, gateway::surroundings with) {
+/// The exit code. A connection to a provider that is kept lives in the service, which therefore ends before
+/// its runtime.
+pitsaw::task<int> serve(gateway::config how, gateway::surroundings with, bool is_built_in) {
     auto const at = how.listen;
     gateway::gateway_service service(std::move(how), std::move(with));
     auto listener = co_await pitsaw::tcp_listener::bind(at);
     if (!listener.has_value()) {
         std::fprintf(stderr, "gateway: cannot listen on %s: %s; --listen names another place\n",
                      at.to_string().c_str(), listener.error().message().c_str());
-        co_return std::unexpected(listener.error());
+        co_return 1;
     }
-    auto const here = co_await pitsaw::or_return(listener->local_endpoint());
+    auto const here = listener->local_endpoint().value_or(at);
     std::fprintf(stderr, "gateway: http://%s/v1\n", here.to_string().c_str());
-    co_return co_await service.serve(std::move(*listener));
+    if (is_built_in)
+        std::fprintf(stderr,
+                     "gateway: a mock model answers, as there is no --config: curl -N "
+                     "http://%s/v1/chat/completions -d '{\"model\": \"mock\", \"stream\": true}'\n",
+                     here.to_string().c_str());
+    auto const end = co_await service.serve(std::move(*listener));
+    if (!end.has_value()) std::fprintf(stderr, "gateway: %s\n", end.error().message().c_str());
+    co_return end.has_value() ? 0 : 1;
 }
 
 } // namespace
@@ -74,7 +84,8 @@ int main(int count, char** words) {
     program.add_flag("--check", only_check, "read the configuration, say whether it is good, and end");
     CLI11_PARSE(program, count, words);
     try {
-        auto how = load(file);
+        bool const is_built_in = program.count("--config") == 0;
+        auto how = is_built_in ? gateway::default_config() : load(file);
         if (!listen.empty()) {
             auto const at = pitsaw::endpoint::parse(listen);
             if (!at) throw gateway::config_error("--listen: must be ADDRESS:PORT, as in 127.0.0.1:8080");
@@ -90,7 +101,7 @@ int main(int count, char** words) {
         gateway::surroundings with;
         with.log = [&log](std::string_view line) { log.write(line); };
         with.log_lines_dropped = [&log] { return log.dropped(); };
-        return pitsaw::run(serve(std::move(how), std::move(with)));
+        return pitsaw::run(serve(std::move(how), std::move(with), is_built_in));
     } catch (std::exception const& error) {
         std::fprintf(stderr, "gateway: %s\n", error.what());
         return 1;

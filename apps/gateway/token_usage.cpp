@@ -1,5 +1,7 @@
 #include "gateway/token_usage.hpp"
 
+#include <utility>
+
 namespace gateway {
 namespace {
 
@@ -27,7 +29,32 @@ void usage_scan::feed(std::string_view piece) {
         (void)document_.feed(piece);
         return;
     }
-    while (auto const event = events_.next(piece)) look_at(*event);
+    while (!piece.empty()) {
+        if (is_skipping_ && !skip_event(piece)) return;
+        auto const from = piece;
+        while (auto const event = events_.next(piece)) look_at(*event);
+        if (!events_.is_too_long()) return;
+        has_event_ = is_skipping_ = true;
+        is_at_line_begin_ = false;
+        piece = from;
+    }
+}
+
+/// Drops what comes before an empty line, from where the events are looked at again.
+bool usage_scan::skip_event(std::string_view& piece) {
+    for (std::size_t i = 0; i < piece.size(); ++i) {
+        char const before = std::exchange(last_, piece[i]);
+        if (piece[i] == '\n' && before == '\r') continue; // one end of a line
+        bool const is_end = piece[i] == '\n' || piece[i] == '\r';
+        if (is_end && is_at_line_begin_) {
+            piece.remove_prefix(i + 1);
+            is_skipping_ = false;
+            events_ = pitsaw::http::event_parser(event_bytes_max);
+            return true;
+        }
+        is_at_line_begin_ = is_end;
+    }
+    return false;
 }
 
 void usage_scan::look_at(pitsaw::http::server_event const& event) {

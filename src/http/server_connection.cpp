@@ -122,7 +122,12 @@ task<next_step> server_connection::respond(message_head const& head, response& r
     } else {
         sent = co_await out_.flush_with(whole, {});
     }
-    if (!sent.has_value()) co_return next_step::close; // cut off, so that nobody takes it for whole
+    if (!sent.has_value()) { // cut off, so that nobody takes it for whole
+        if (how.framing == framed_writer::framing::close)
+            (void)stream_.set_option(socket_option::reset_on_close,
+                                     1); // the end itself would say that it is whole
+        co_return next_step::close;
+    }
     if (how.is_kept) co_return next_step::go_on;
     auto const last = co_await out_.flush();
     if (!last.has_value()) co_return next_step::close;

@@ -61,6 +61,12 @@ TEST(request_facts, say_what_is_wrong) {
     EXPECT_EQ(facts_of(long_name).wrong, "'model' must be a text of 1 to 256 bytes");
 }
 
+TEST(request_facts, are_not_taken_from_keys_that_look_like_a_path) {
+    EXPECT_EQ(facts_of(R"({"":{"model":"x"}})").wrong, "the request names no model: it needs a text 'model'");
+    EXPECT_EQ(facts_of(R"({"":{"model":"x"},"model":"y"})").model, "y");
+    EXPECT_FALSE(facts_of(R"({"model":"y","stream_options.include_usage":true})").wants_usage);
+}
+
 TEST(request_facts, nested_too_deep_are_refused) {
     auto const nested = [](std::size_t deep) {
         return R"({"model":"a","x":)" + std::string(deep, '[') + std::string(deep, ']') + "}";

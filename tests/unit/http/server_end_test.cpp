@@ -243,6 +243,33 @@ result drain_with_a_closed_door() {
     co_return {};
 }
 
+ps::task<http::response> cut_off(http::request&) {
+    auto const work = [](http::body_writer& to) -> result {
+        co_await ps::or_return(to.write("begun"));
+        co_await ps::sleep(20ms);
+        co_return std::unexpected(std::make_error_code(std::errc::io_error));
+    };
+    co_return http::response(200, "text/plain", http::body(http::body::writer(work)));
+}
+result see_the_break(ps::endpoint at) {
+    auto peer = co_await ps::or_return(ps::tcp_stream::connect(at));
+    co_await ps::or_return(peer.send_all(ps::testing::bytes_of("GET / HTTP/1.0\r\n\r\n")));
+    auto const all = co_await receive_all(peer);
+    EXPECT_FALSE(all.has_value());
+    co_return {};
+}
+result serve_a_break() {
+    http::router routes;
+    routes.get("/", cut_off);
+    co_return co_await ps::testing::while_served(routes, see_the_break);
+}
+
+using broken_stream = ps::testing::on_a_driver;
+
+TEST_P(broken_stream, is_no_whole_answer_for_a_client_of_http_1_0) { run(serve_a_break()); }
+
+INSTANTIATE_TEST_SUITE_P(drivers, broken_stream, ps::testing::every_driver(), ps::testing::name_of_driver);
+
 using draining = ps::testing::on_a_driver;
 
 TEST_P(draining, refuses_new_clients_where_the_server_owns_its_listener) { run(drain_with_a_closed_door()); }
