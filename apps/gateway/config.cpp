@@ -259,6 +259,35 @@ void read_server(toml::table const& from, std::string_view file, config& into) {
     reader.finish();
 }
 
+/// Where a character beyond ASCII stands outside of quotes and comments, which TOML 1.0 does not know and
+/// toml++ 3.3 takes for unreachable; npos: nowhere.
+std::size_t find_odd_character(std::string_view const text) noexcept {
+    std::string_view quote; // within it
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        auto const rest = text.substr(i);
+        char const c = rest.front();
+        if (!quote.empty()) {
+            bool const is_cut_off = c == '\n' && quote.size() == 1;
+            if (c == '\\' && quote.front() == '"') {
+                ++i;
+            } else if (rest.starts_with(quote) || is_cut_off) {
+                i += is_cut_off ? 0 : quote.size() - 1;
+                quote = {};
+            }
+        } else if (c == '#') {
+            i = std::min(text.find('\n', i), text.size() - 1);
+        } else if (c == '"' || c == '\'') {
+            auto const three = rest.substr(0, 3);
+            bool const is_long = three == "\"\"\"" || three == "'''";
+            quote = is_long ? three : rest.substr(0, 1);
+            i += quote.size() - 1;
+        } else if (static_cast<unsigned char>(c) > '~') {
+            return i;
+        }
+    }
+    return std::string_view::npos;
+}
+
 } // namespace
 
 bool provider_config::serves(std::string_view const model) const noexcept {
@@ -269,6 +298,11 @@ bool provider_config::serves(std::string_view const model) const noexcept {
 }
 
 config read_config(std::string_view const text, std::string_view const file) {
+    if (auto const odd = find_odd_character(text); odd != std::string_view::npos) {
+        auto const line = 1 + std::ranges::count(text.substr(0, odd), '\n');
+        throw config_error(std::string(file) + ":" + std::to_string(line) +
+                           ": what is not ASCII may stand in quotes and comments only");
+    }
     toml::table parsed;
     try {
         parsed = toml::parse(text, file);

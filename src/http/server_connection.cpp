@@ -215,7 +215,7 @@ task<> serve_client(tcp_stream client, server_state& of) {
             has_begun = true;
             until = saturating_add(this_task::now(), options.header_timeout);
         }
-        auto const found = in.unread().empty() ? 0 : connection.look();
+        auto const found = connection.look();
         if (found > 0) {
             auto work = connection.exchange(static_cast<std::size_t>(found));
             auto const end =

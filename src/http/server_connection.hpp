@@ -40,7 +40,9 @@ class server_connection {
     server_connection(tcp_stream& client, server_state& of) noexcept;
 
     /// Looks for a head in what has been received: its length, 0, or -status.
-    [[nodiscard]] std::ptrdiff_t look() noexcept { return search_.look(in_.unread(), shared_.limits()); }
+    [[nodiscard]] std::ptrdiff_t look() noexcept {
+        return in_.has_begun() ? search_.look(in_.unread(), shared_.limits()) : 0;
+    }
 
     /// Answers the requests that are there, the first of whose heads has so many bytes.
     [[nodiscard]] task<next_step> exchange(std::size_t head_bytes);

@@ -15,8 +15,6 @@ auto abandoned_work() -> std::vector<std::move_only_function<void()>>& {
     return *all;
 }
 
-[[nodiscard]] constexpr auto bit(unsigned thread) noexcept -> thread_mask { return 1U << thread; }
-
 /// A step that neither changes what others may do nor depends on what they did.
 [[nodiscard]] constexpr auto commutes(step_kind kind) noexcept -> bool {
     return kind == step_kind::start || kind == step_kind::join || kind == step_kind::wake ||

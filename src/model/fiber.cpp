@@ -41,7 +41,7 @@ struct exceptions {
 };
 
 thread_local fiber* running = nullptr;
-thread_local fiber* left = nullptr; // for whom the first lines after a switch ask
+thread_local fiber* left_behind = nullptr; // for whom the first lines after a switch ask
 
 // The stacks of failed runs: what their frames own is never destroyed, and stays reachable from here.
 std::vector<std::byte*>& abandoned_stacks() {
@@ -70,7 +70,7 @@ void fiber::switch_to(fiber& next, bool is_last) noexcept {
     uncaught_ = here->uncaught;
     here->caught = next.caught_;
     here->uncaught = next.uncaught_;
-    left = this;
+    left_behind = this;
     running = &next;
     start_switch(is_last ? nullptr : &sanitizer_stack_, next.bottom_, next.size_);
     switch_stack(&position_, next.position_);
@@ -82,9 +82,9 @@ void fiber::arrived() noexcept {
     void const* bottom = nullptr;
     std::size_t size = 0;
     finish_switch(sanitizer_stack_, &bottom, &size);
-    if (left->stack_ == nullptr) { // the thread's own stack, whose bounds only the sanitizer knows
-        left->bottom_ = bottom;
-        left->size_ = size;
+    if (left_behind->stack_ == nullptr) { // the thread's own stack, whose bounds only the sanitizer knows
+        left_behind->bottom_ = bottom;
+        left_behind->size_ = size;
     }
 }
 

@@ -6,7 +6,6 @@
 namespace pitsaw::inline v0::model {
 namespace {
 
-[[nodiscard]] constexpr auto bit(unsigned thread) noexcept -> thread_mask { return 1U << thread; }
 [[nodiscard]] constexpr auto has(thread_mask set, unsigned thread) noexcept -> bool {
     return (set & bit(thread)) != 0;
 }

@@ -14,6 +14,7 @@
 namespace pitsaw::inline v0::model {
 
 using thread_mask = std::uint32_t;
+[[nodiscard]] constexpr auto bit(unsigned thread) noexcept -> thread_mask { return 1U << thread; }
 
 /// What a thread is about to do, as far as the search needs it.
 struct pending {

@@ -82,6 +82,10 @@ TEST(config, an_error_names_file_line_and_key) {
     EXPECT_TRUE(error_of("[server\n").starts_with("a.toml:1: "));
     for (auto const* const wrong : {"[$]\n", "[\x0e", "[[\x01]]", "a.$ = 1"})
         EXPECT_TRUE(error_of(wrong).starts_with("a.toml:1: ")) << wrong;
+    for (auto const* const wrong : {"\n\xc3\x9a", "\n\xc3\x9a = 1", "\na = \"b\" \xc3\x9a", "\n[\xc3\x9a]"})
+        EXPECT_EQ(error_of(wrong), "a.toml:2: what is not ASCII may stand in quotes and comments only");
+    EXPECT_EQ(error_of("# \xc3\x9a\n" + std::string(provider) + "name2 = \"\xc3\x9a\"\n"),
+              "a.toml:6: provider[1].name2: is no key that there is; see gateway.example.toml");
     EXPECT_EQ(error_of("[server]\nkeys = [\"short\"]\n"),
               "a.toml:2: server.keys: must have at least 8 characters");
     EXPECT_EQ(error_of(std::string(provider) + "api_key = \"short\"\n"),

@@ -144,7 +144,8 @@ class simulated_gateway {
             co_await pitsaw::or_return(pitsaw::tcp_listener::bind(endpoint::loopback(0)));
         auto listener = co_await pitsaw::or_return(pitsaw::tcp_listener::bind(endpoint::loopback(0)));
         auto const at = co_await pitsaw::or_return(listener.local_endpoint());
-        provider.at = {co_await pitsaw::or_return(upstream_listener.local_endpoint())};
+        auto const upstream_at = co_await pitsaw::or_return(upstream_listener.local_endpoint());
+        provider.at.assign(1, upstream_at);
         if (first_address) provider.at.insert(provider.at.begin(), *first_address);
         if (!is_upstream_there) provider.at = {endpoint::loopback(1)};
         how.providers = {provider};
