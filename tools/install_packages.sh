@@ -32,6 +32,8 @@ look() { # fills `missing`
             need clang-19 command -v clang++-19
             need g++ sh -c 'echo "#include <expected>" | c++ -std=c++23 -x c++ -fsyntax-only -'
             need pkg-config command -v pkg-config
+            need python3 command -v python3
+            need curl command -v curl
             need ccache command -v ccache
             need libcli11-dev sh -c 'echo "#include <CLI/CLI.hpp>" | c++ -std=c++23 -x c++ -E -'
             need libtomlplusplus-dev sh -c 'echo "#include <toml++/toml.h>" | c++ -std=c++20 -x c++ -E -'
