@@ -10,6 +10,7 @@ import types
 import unittest
 
 import run
+import wrk
 
 QUIET = 1.0
 
@@ -80,6 +81,17 @@ class Figures(unittest.TestCase):
     def test_anything_else_a_program_prints_is_an_error(self):
         with self.assertRaises(ValueError):
             run.parse_figures("warming up\n")
+
+
+class Wrk(unittest.TestCase):
+    def test_its_percentiles_are_those_of_the_latency(self):
+        text = ("  Thread Stats   Avg      Stdev     Max   +/- Stdev\n    Latency    31.58ms    9.20ms  85.60ms   71.99%\n"
+                "    Req/Sec     3.09k   292.76     3.68k    70.50%\n  Latency Distribution\n     50%   31.40ms\n"
+                "     99%   59.77ms\n  6233 requests in 2.04s, 9.09MB read\nRequests/sec:   3055.19\n")
+        figures, requests = wrk.figures_of(text)
+        self.assertEqual(requests, 6233)
+        self.assertEqual({metric: round(value, 2) for metric, _, value in figures},
+                         {"requests_per_s": 3055.19, "p50_us": 31400, "p99_us": 59770})
 
 
 class Servers(unittest.TestCase):

@@ -17,8 +17,8 @@ def figures_of(text):
         raise ValueError(broken[0])
     requests = int(re.search(r"(\d+) requests in", text)[1])
     return [("requests_per_s", "1/s", float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1])),
-            ("p50_us", "us", micros(re.search(r"50%\s+(\S+)", text)[1])),
-            ("p99_us", "us", micros(re.search(r"99%\s+(\S+)", text)[1]))], requests
+            ("p50_us", "us", micros(re.search(r"^\s+50%\s+(\S+)", text, re.M)[1])),
+            ("p99_us", "us", micros(re.search(r"^\s+99%\s+(\S+)", text, re.M)[1]))], requests
 
 
 def load(tools, server, url, connections, script=None):
