@@ -85,7 +85,8 @@ class Figures(unittest.TestCase):
 
 class Wrk(unittest.TestCase):
     def test_its_percentiles_are_those_of_the_latency(self):
-        text = ("  Thread Stats   Avg      Stdev     Max   +/- Stdev\n    Latency    31.58ms    9.20ms  85.60ms   71.99%\n"
+        text = ("  Thread Stats   Avg      Stdev     Max   +/- Stdev\n"
+                "    Latency    31.58ms    9.20ms  85.60ms   71.99%\n"
                 "    Req/Sec     3.09k   292.76     3.68k    70.50%\n  Latency Distribution\n     50%   31.40ms\n"
                 "     99%   59.77ms\n  6233 requests in 2.04s, 9.09MB read\nRequests/sec:   3055.19\n")
         figures, requests = wrk.figures_of(text)
