@@ -65,8 +65,9 @@ class scripted_upstream {
 
     task<> answer(tcp_stream peer) {
         counted const one(open);
-        auto both = co_await pitsaw::when_any(speak(peer), watch(peer));
-        (void)both;
+        auto const first = co_await pitsaw::when_any(speak(peer), watch(peer));
+        bool const has_spoken = finished != pitsaw::time_point{} && finished == pitsaw::this_task::now();
+        if (first.first() == 0 && !has_spoken) seen_gone = pitsaw::this_task::now(); // in the middle of a word
     }
     task<> watch(tcp_stream& peer) {
         auto const gone = co_await peer.closed();
@@ -169,6 +170,7 @@ class simulated_gateway {
         auto const end = co_await what(at);
         for (int i = 0; i < 200 && service.open_calls() != 0; ++i)
             co_await pitsaw::sleep(std::chrono::milliseconds(1));
+        co_await pitsaw::sleep(std::chrono::milliseconds(50)); // the upstream notices later still
         open_calls = service.open_calls();
         metrics = service.metrics_text();
         EXPECT_EQ(open_calls, 0U);
