@@ -67,7 +67,7 @@ class scripted_upstream {
         counted const one(open);
         auto const first = co_await pitsaw::when_any(speak(peer), watch(peer));
         bool const has_spoken = finished != pitsaw::time_point{} && finished == pitsaw::this_task::now();
-        if (first.first() == 0 && !has_spoken) seen_gone = pitsaw::this_task::now(); // in the middle of a word
+        if (first.first() == 0 && !has_spoken) seen_gone = pitsaw::this_task::now(); // amid a word
     }
     task<> watch(tcp_stream& peer) {
         auto const gone = co_await peer.closed();
