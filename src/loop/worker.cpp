@@ -76,18 +76,37 @@ void worker::stop_arrived(void* const self, bool) noexcept {
     if (arrived_at.root != nullptr) arrived_at.root->ask_to_stop();
 }
 
-void worker::run(bool const& is_done) noexcept {
+void worker::be_at_home() noexcept {
     if (home_ == 0) home_ = this_thread_number();
     check(home_ == this_thread_number(),
           "a runtime belongs to the thread of its first sync_wait: make one on each thread");
+}
+
+void worker::run(bool const& is_done) noexcept {
+    be_at_home();
     is_running_.store(true, std::memory_order_relaxed);
     polled_at_ = now();
     while (!is_done) {
         resume_ready(is_done);
-        if (!is_done) poll_once();
+        if (!is_done) poll_once(true);
     }
     deliver(driver_->poll(events_, time_point::min())); // what was discarded last is to be closed now
     end_abandoned();                                    // on this thread, whoever destroys the runtime
+    is_running_.store(false, std::memory_order_relaxed);
+}
+
+void worker::step(bool const& is_done, worker_tracer* const tracer) noexcept {
+    be_at_home();
+    is_running_.store(true, std::memory_order_relaxed);
+    for (std::uint32_t resumes = 0; resumes < resumes_min && !ready.empty() && !is_done; ++resumes) {
+        auto const next = ready.pop();
+        if (tracer != nullptr) tracer->resumes(*next.next, next.how);
+        resume(next);
+    }
+    if (is_done)
+        deliver(driver_->poll(events_, time_point::min())); // as run() does at its end
+    else
+        poll_once(false);
     is_running_.store(false, std::memory_order_relaxed);
 }
 
@@ -105,8 +124,10 @@ void worker::resume_ready(bool const& is_done) noexcept {
     }
 }
 
-void worker::resume_one() noexcept {
-    auto const [next, how] = ready.pop();
+void worker::resume_one() noexcept { resume(ready.pop()); }
+
+void worker::resume(ready_queue::entry const& turn) noexcept {
+    auto const [next, how] = turn;
     hops.refill();
     if (how == resume_as::callback) {
         current = nullptr;
@@ -129,10 +150,10 @@ void worker::take_inbox() noexcept {
     });
 }
 
-void worker::poll_once() noexcept {
+void worker::poll_once(bool const may_wait) noexcept {
     take_inbox();
-    look_for_deadlock();
-    auto const until = ready.empty() ? timers.next_wake() : time_point::min();
+    if (may_wait) look_for_deadlock();
+    auto const until = may_wait && ready.empty() ? timers.next_wake() : time_point::min();
     auto const count = driver_->poll(events_, until);
     ++turn_;
     if (observer != nullptr) [[unlikely]]

@@ -27,6 +27,12 @@ struct worker_observer {
     virtual void on_deadlock() noexcept = 0;
 };
 
+/// Hears of each coroutine that a worker resumes in `step`.
+struct worker_tracer {
+    virtual ~worker_tracer() = default;
+    virtual void resumes(continuation& next, resume_as how) noexcept = 0;
+};
+
 /// One thread's loop: ready queue, timers, driver, inbox. The only place where coroutines meet a driver.
 ///
 /// Lifetime: the runtime's. Threads: the one that runs it; `wake` and the inbox from any.
@@ -37,6 +43,13 @@ class worker final : public executor {
 
     /// Turns until `is_done`.
     void run(bool const& is_done) noexcept;
+
+    /// One turn without waiting, for who drives several workers from one thread and in one time.
+    void step(bool const& is_done, worker_tracer* tracer) noexcept;
+    /// When a step has something to do, as far as the worker itself knows; its driver may know more.
+    [[nodiscard]] auto next_step_at() const noexcept -> time_point {
+        return ready.empty() ? timers.next_wake() : time_point::min();
+    }
 
     [[nodiscard]] auto now() const noexcept -> time_point override { return driver_->now(); }
     void lost_error(std::exception_ptr error) noexcept override;
@@ -67,8 +80,10 @@ class worker final : public executor {
 
     void resume_ready(bool const& is_done) noexcept;
     void resume_one() noexcept;
+    void resume(ready_queue::entry const& turn) noexcept;
     void take_inbox() noexcept;
-    void poll_once() noexcept;
+    void poll_once(bool may_wait) noexcept;
+    void be_at_home() noexcept;
     void deliver(std::size_t count) noexcept;
     void look_for_deadlock() noexcept;
     void tell_of_untold_errors() noexcept;

@@ -57,7 +57,7 @@ class stop_harness final : worker_observer {
         : plan_(what), options_(options), world_(what.in) {
         auto& worker = loop();
         worker.observer = this;
-        world_.parts_->cancel_time = [this](operation const&) { return cancel_takes(); };
+        world_.parts_->own.cancel_time = [this](operation const&) { return cancel_takes(); };
         if (plan_.who != winner::nobody && plan_.point != 0) worker.watched = plan_.point;
     }
 
@@ -73,8 +73,8 @@ class stop_harness final : worker_observer {
     [[nodiscard]] static stop_report check(stop_body const& body, check_stop_options const& options);
 
   private:
-    [[nodiscard]] worker& loop() noexcept { return world_.parts_->rt.loop(); }
-    void request() noexcept { world_.parts_->rt.request_stop(); }
+    [[nodiscard]] worker& loop() noexcept { return world_.parts_->own.rt.loop(); }
+    void request() noexcept { world_.parts_->own.rt.request_stop(); }
 
     void on_suspended(continuation& leaf) noexcept override {
         auto const& at = static_cast<promise_header&>(leaf).awaiting;

@@ -4,102 +4,110 @@
 #include <pitsaw/task/frame_memory.hpp>
 
 #include <array>
-#include <cerrno>
-#include <cstdlib>
+#include <ranges>
+#include <utility>
 
 namespace pitsaw::inline v0::sim {
 
-namespace {
-
-std::unique_ptr<sim_driver> make_driver(world_options const options, sim_observer& observer,
-                                        sim_driver*& made) {
-    auto driver_options = options.is_calm ? sim_driver_options::calm() : sim_driver_options();
-    driver_options.seed = options.seed;
-    auto driver = std::make_unique<sim_driver>(driver_options, &observer);
-    made = driver.get();
-    return driver;
-}
-
-runtime_options closed_world(world_options const& of) {
-    runtime_options options;
-    options.is_closed_world = true;
-    options.pool_buffers = of.pool_buffers;
-    return options;
-}
-
-} // namespace
-
-std::uint64_t seed_from_environment(std::uint64_t const otherwise) {
-    char const* const text = std::getenv("PITSAW_SIM_SEED");
-    if (text == nullptr) return otherwise;
-    char* end = nullptr;
-    errno = 0;
-    auto const seed = std::strtoull(text, &end, 10);
-    check(errno == 0 && end != text && *end == '\0',
-          "PITSAW_SIM_SEED is not a number of 64 bits: set it to the seed "
-          "that the failing run printed");
-    return seed;
-}
-
-world::parts::parts(world_options const options)
-    : rt(make_driver(options, *this, net), closed_world(options)),
-      frames_before(frame_memory_statistics().live) {}
-
-world::parts::~parts() {
-    rt.loop().end_abandoned();
-    for (auto const stream : streams) net->discard(stream);
-    std::array<event, 16> out;
-    while (net->drain(out, never).remaining != 0) {
-    } // discards only: nobody's event is in there
-}
-
-auto world::parts::cancel_takes(operation const& op) noexcept -> std::optional<duration> {
-    return cancel_time ? cancel_time(op) : std::nullopt;
-}
-
-void world::parts::stuck() noexcept {
-    auto& worker = rt.loop();
-    if (worker.foreign != 0) return; // another thread will wake it
-    if (worker.observer != nullptr) return worker.observer->on_deadlock();
-    check(false, "deadlock: an operation waits for what nobody in this world will do");
-}
-
-world::world(world_options const options) : parts_(std::make_unique<parts>(options)) {}
+world::world(world_options const options) : parts_(std::make_unique<parts>(*this, options)) {}
 world::~world() = default;
 
-runtime& world::get_runtime() noexcept { return parts_->rt; }
-time_point world::now() const noexcept { return parts_->net->now(); }
-void world::advance(duration const by) { parts_->net->advance(by); }
+world::own_machine::own_machine(world& of) {
+    check(current_executor() == nullptr, "world::run was called by a task: it is for the test's own thread");
+    exchange_current_executor(&of.get_runtime().loop());
+}
+world::own_machine::~own_machine() { exchange_current_executor(nullptr); }
+
+sim::node& world::add(std::string name, maker body, bool const is_service, node_options const& with) {
+    return parts_->add(std::move(name), std::move(body), is_service, with);
+}
+
+void world::run() {
+    check(current_executor() == nullptr, "world::run was called by a task: it is for the test's own thread");
+    auto const is_over = [this](bool const is_service) {
+        return std::ranges::none_of(parts_->nodes, [=](auto const& each) {
+            return each->parts_->is_service == is_service && each->is_running();
+        });
+    };
+    parts_->run_until([&] { return is_over(false); });
+    for (auto const& each : std::views::reverse(parts_->nodes)) {
+        each->stop();
+        parts_->run_until([&] { return !each->is_running(); });
+    }
+    parts_->run_until([this] { return !parts_->is_anybody_running(); });
+}
+
+void world::run_own(program& chain) {
+    auto& own = parts_->own;
+    own.start(chain);
+    parts_->run_until([&] { return chain.is_done(); });
+    own.step(); // what was discarded last is to be closed now
+    parts_->run_until([&] { return own.rt.loop().abandoned == 0; });
+    own.rt.loop().root = nullptr;
+    own.forget_program();
+}
+
+void world::cut(sim::node const& one, sim::node const& other) {
+    parts_->network.cut(one.parts_->host, other.parts_->host);
+}
+void world::heal(sim::node const& one, sim::node const& other) {
+    parts_->network.heal(one.parts_->host, other.parts_->host);
+}
+void world::heal() { parts_->network.heal(); }
+void world::reset_connections(sim::node const& one, sim::node const& other) {
+    parts_->network.reset_between(one.parts_->host, other.parts_->host);
+}
+void world::slow_down(sim::node const& one, sim::node const& other, duration const more) {
+    parts_->network.slow_down(one.parts_->host, other.parts_->host, more);
+}
+
+void world::before_each_step(std::function<void(std::uint64_t)> call) {
+    parts_->before_each_step = std::move(call);
+}
+
+std::uint64_t world::seed() const noexcept { return parts_->options.seed; }
+std::uint64_t world::steps() const noexcept { return parts_->steps; }
+random_source& world::random() noexcept { return parts_->users; }
+
+runtime& world::get_runtime() noexcept { return parts_->own.rt; }
+time_point world::now() const noexcept { return parts_->network.now(); }
+void world::advance(duration const by) { parts_->own.net->advance(by); }
 
 std::pair<descriptor, descriptor> world::make_stream_pair() {
-    auto const [left, right] = parts_->net->make_stream_pair();
+    auto const [left, right] = parts_->own.net->make_stream_pair();
     parts_->streams.push_back(left);
     parts_->streams.push_back(right);
     return {left, right};
 }
 
 std::size_t world::readable_bytes(descriptor const stream) const noexcept {
-    return parts_->net->readable_bytes(stream);
+    return parts_->own.net->readable_bytes(stream);
 }
 
 std::string world::imbalance() const {
-    auto& worker = parts_->rt.loop();
+    auto& own = parts_->own;
+    auto& worker = own.rt.loop();
     worker.end_abandoned();
     // Descriptors that were discarded may still be closing: that is the driver's work, and no imbalance.
     std::size_t orphans = 0;
     if (worker.operations == 0) {
         std::array<event, 16> out;
         for (std::size_t remaining = 1; remaining != 0;) {
-            auto const left = parts_->net->drain(out, never);
+            auto const left = own.net->drain(out, never);
             orphans += left.events;
             remaining = left.remaining;
         }
     }
-    auto const statistics = parts_->net->statistics();
+    auto const statistics = own.net->statistics();
     std::string found;
-    auto const expect_none = [&found](std::int64_t const count, char const* what) {
-        if (count != 0) found += (found.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+    auto const add = [&found](std::string const& what) { found += (found.empty() ? "" : ", ") + what; };
+    auto const expect_none = [&add](std::int64_t const count, char const* what) {
+        if (count != 0) add(std::to_string(count) + " " + what);
     };
+    for (auto const& each : parts_->nodes) {
+        if (each->is_running()) add("node " + each->name() + " still runs");
+        if (!each->failure().empty()) add("node " + each->name() + " failed: " + each->failure());
+    }
     expect_none(frame_memory_statistics().live - parts_->frames_before, "frames or nodes not freed");
     expect_none(worker.operations, "operations in flight");
     expect_none(static_cast<std::int64_t>(statistics.in_flight + orphans), "operations at the driver");
@@ -110,6 +118,7 @@ std::string world::imbalance() const {
         expect_none(static_cast<std::int64_t>(statistics.objects_open), "sockets not closed");
     expect_none(static_cast<std::int64_t>(statistics.buffers_out), "pool buffers not given back");
     expect_none(worker.ready.empty() ? 0 : 1, "ready queue not empty");
+    if (!statistics.traffic.balances()) add("bytes sent are not those received, readable and thrown away");
     return found;
 }
 

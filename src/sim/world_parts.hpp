@@ -1,30 +1,81 @@
 #pragma once
+#include "driver/sim/network.hpp"
+#include "sim/process.hpp"
+
+#include <pitsaw/base/random.hpp>
 #include <pitsaw/sim/world.hpp>
 
-#include "driver/sim/driver.hpp"
-#include "loop/worker.hpp"
-
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace pitsaw::inline v0::sim {
 
-/// What a world is made of. Lifetime: the world's.
-struct world::parts final : sim_observer {
-    explicit parts(world_options options);
-    ~parts() override;
+/// What a node is made of. Lifetime: the world's.
+struct node_parts {
+    node_parts(world& of, std::string called, sim_host at, node_options with)
+        : in(of), name(std::move(called)), host(at), options(with) {}
 
-    [[nodiscard]] auto cancel_takes(operation const& op) noexcept -> std::optional<duration> override;
-    void stuck() noexcept override;
+    world& in;
+    std::string const name;
+    sim_host const host;
+    node_options const options;
+    bool is_service = false;
+    std::move_only_function<std::unique_ptr<program>(sim::node&)> make_program;
+    std::unique_ptr<process> present;             ///< null: it does not run
+    std::vector<std::unique_ptr<process>> ghosts; ///< killed, and not unwound yet
+    std::optional<death> dies_after_its_turn;
+    std::uint64_t lives = 0;
+    time_point ended_at = time_point::min();
+    std::string failure;
+};
 
-    sim_driver* net = nullptr; ///< the runtime's driver
-    runtime rt;
-    /// How long cancels take while a harness decides that; without one the seed does.
-    std::function<std::optional<duration>(operation const&)> cancel_time;
-    std::int64_t frames_before;
+/// What a world is made of, and who has the next turn in it. Lifetime: the world's.
+struct world::parts {
+    parts(world& of, world_options const& how);
+    parts(parts&&) = delete;
+    ~parts();
+
+    sim::node& add(std::string name, maker body, bool is_service, node_options const& with);
+    void begin(sim::node& of);
+    void kill(sim::node& which, death how);
+    /// Turns until `is_reached`, or fails.
+    void run_until(std::function<bool()> const& is_reached);
+    void end_everything();
+    [[noreturn]] void fail(char const* what) const;
+
+    void woken() noexcept; ///< from any thread
+    [[nodiscard]] std::string begin_line(std::string const& name) const;
+    [[nodiscard]] bool is_anybody_running() const noexcept;
+
+    world& self;
+    world_options const options;
+    bool const is_traced;
+    sim_network network;
+    random_source choices; ///< whose turn it is
+    random_source users;
+    std::uint64_t processes_made = 0;
+    std::uint64_t steps = 0;
+    std::function<void(std::uint64_t)> before_each_step;
+    std::int64_t const frames_before;
     std::vector<descriptor> streams; ///< made for the user, closed with the world
+    process own;                     ///< of the world's own machine
+    std::vector<std::unique_ptr<sim::node>> nodes;
+
+  private:
+    void step();
+    void bury_the_dead();
+    void end_life(node_parts& of);
+    void wait_for_others();
+    [[nodiscard]] std::vector<process*> everybody();
+
+    process* running_ = nullptr; ///< whose turn it is just now
+    std::uint64_t last_turn_ = 0;
+    std::atomic<std::uint32_t> wakes_ = 0; ///< any thread
 };
 
 } // namespace pitsaw::inline v0::sim

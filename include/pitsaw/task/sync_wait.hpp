@@ -14,18 +14,26 @@
 
 namespace pitsaw::inline v0 {
 
-/// The boundary between a chain and the thread that waits for it.
-template <class T> class sync_wait_boundary : boundary {
+/// The boundary between a chain that nobody awaits and who runs its worker.
+///
+/// Lifetime: made, started and destroyed while the worker that it runs on is the thread's current one.
+template <class T> class root_chain : boundary {
   public:
-    sync_wait_boundary(runtime& on, task<T>&& work)
-        : boundary(ended), run_(on), work_(std::move(work)), child_(work_) {}
+    explicit root_chain(task<T>&& work) : boundary(ended), work_(std::move(work)), child_(work_) {}
 
-    [[nodiscard]] outcome<T> wait() {
-        // The caller's environment has no header: the chain begins here.
-        child_.start_queued(*this, run_.env(), nothing_above_);
-        run_.drive(*this, is_done_);
+    /// `in` outlives this.
+    void start(environment const& in) noexcept {
+        env_ = &in;
+        child_.start_queued(*this, in, nothing_above_);
+    }
+    [[nodiscard]] bool const& is_done() const noexcept { return is_done_; }
+    /// Where a stop enters.
+    [[nodiscard]] boundary& edge() noexcept { return *this; }
+
+    /// Once, after the end.
+    [[nodiscard]] outcome<T> take() {
         auto& result = child_.result();
-        if (ending_ == ending::stopped) return outcome<T>::stopped(run_.env().stop.reason());
+        if (ending_ == ending::stopped) return outcome<T>::stopped(env_->stop.reason());
         if (result.has_exception()) return outcome<T>::failed(result.exception());
         if constexpr (std::is_void_v<T>)
             return outcome<T>::completed(std::monostate());
@@ -35,13 +43,13 @@ template <class T> class sync_wait_boundary : boundary {
 
   private:
     static std::coroutine_handle<> ended(boundary& edge, promise_header&, ending const how) noexcept {
-        auto& self = static_cast<sync_wait_boundary&>(edge);
+        auto& self = static_cast<root_chain&>(edge);
         self.ending_ = how;
         self.is_done_ = true;
         return std::noop_coroutine();
     }
 
-    root_run run_; // outlives the frame, which is destroyed while its worker is current
+    environment const* env_ = nullptr;
     promise_header nothing_above_;
     task<T> work_;
     child<task<T>> child_;
@@ -62,7 +70,11 @@ template <class T> class sync_wait_boundary : boundary {
 /// boundary: `runtime::request_stop` reaches `work`, and the outcome says so.
 template <awaitable A> [[nodiscard]] auto sync_wait(runtime& on, A&& work) {
     static_assert(is_task<A>, "sync_wait and run take a task: co_await the scope or leaf in one");
-    return sync_wait_boundary<typename A::value_type>(on, std::move(work)).wait();
+    root_run run(on); // outlives the frame
+    root_chain<typename A::value_type> chain(std::move(work));
+    chain.start(run.env());
+    run.drive(chain.edge(), chain.is_done());
+    return chain.take();
 }
 
 /// Whether a value must not outlive the runtime that it was made on; its type says so with a member type.

@@ -18,12 +18,24 @@ struct later {
     }
 };
 
+auto network_of_its_own(sim_driver_options const& options) -> std::unique_ptr<sim_network> {
+    sim::network_options how;
+    how.stream_capacity = options.stream_capacity;
+    return std::make_unique<sim_network>(how, options.seed);
+}
+
 } // namespace
 
 sim_driver::sim_driver(sim_driver_options options, sim_observer* observer)
-    : options_(options), observer_(observer), random_(options.seed), sockets_(options.stream_capacity) {
-    check(options.stream_capacity > 0, "sim_driver_options::stream_capacity is at least one byte");
-}
+    : sim_driver(options, observer, network_of_its_own(options), nullptr, sim_host{}) {}
+
+sim_driver::sim_driver(sim_driver_options options, sim_observer* observer, sim_network& shared, sim_host on)
+    : sim_driver(options, observer, nullptr, &shared, on) {}
+
+sim_driver::sim_driver(sim_driver_options options, sim_observer* observer, std::unique_ptr<sim_network> own,
+                       sim_network* shared, sim_host on)
+    : options_(options), observer_(observer), random_(options.seed), own_network_(std::move(own)),
+      network_(own_network_ ? own_network_.get() : shared), host_(on) {}
 
 sim_driver::~sim_driver() {
     if (counts_.in_flight == 0) return;
@@ -39,6 +51,9 @@ sim_driver::~sim_driver() {
 
 auto sim_driver::chance(unsigned percent) noexcept -> bool { return random_.below(100) < percent; }
 
+/// As chance, but one that never comes true takes no number: the choices of other seeds stay what they were.
+auto sim_driver::happens(unsigned percent) noexcept -> bool { return percent != 0 && chance(percent); }
+
 auto sim_driver::up_to(duration most) noexcept -> duration {
     return duration(random_.between(0, std::max(most, duration::zero()).count()));
 }
@@ -52,7 +67,7 @@ void sim_driver::check_home() noexcept {
 
 auto sim_driver::attach(native_handle handle) noexcept -> io_result<descriptor> {
     check_home();
-    if (!sockets_.is_open(handle))
+    if (is_cut_off_ || !network_->is_open(handle))
         return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
     auto const number = static_cast<std::size_t>(handle);
     if (number >= slot_of_handle_.size()) slot_of_handle_.resize(number + 1, nobody);
@@ -75,7 +90,14 @@ auto sim_driver::attach(native_handle handle) noexcept -> io_result<descriptor> 
 auto sim_driver::open_stream(address_family family) noexcept -> io_result<descriptor> {
     if (family == address_family::none)
         return std::unexpected(std::make_error_code(std::errc::address_family_not_supported));
-    return attach(sockets_.make_socket());
+    if (!may_open()) return std::unexpected(std::make_error_code(std::errc::too_many_files_open));
+    return attach(network_->make_socket(host_));
+}
+
+auto sim_driver::may_open() noexcept -> bool {
+    auto const most = options_.faults.descriptors_max;
+    return !is_cut_off_ && (most == 0 || network_->open_count(host_) < most) &&
+           !happens(options_.faults.no_descriptor_percent);
 }
 
 auto sim_driver::control(descriptor target, socket_command& command) noexcept -> io_result<void> {
@@ -83,7 +105,8 @@ auto sim_driver::control(descriptor target, socket_command& command) noexcept ->
     auto* const on = find(target);
     if (on == nullptr || on->closing != nobody)
         return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
-    if (auto const result = sockets_.control(on->handle, command); result < 0)
+    if (is_cut_off_) return std::unexpected(std::make_error_code(std::errc::network_down));
+    if (auto const result = network_->control(on->handle, command); result < 0)
         return std::unexpected(to_error(result));
     return {};
 }
@@ -153,7 +176,7 @@ void sim_driver::plan(std::uint32_t which, step_kind kind, duration in_how_long)
     auto const order = options_.shuffle ? random_() : 0;
     auto const count = ++sequence_;
     if (kind != step_kind::cancel) ++r.ticket;
-    agenda_.push_back({.at = saturating_add(now_, in_how_long),
+    agenda_.push_back({.at = saturating_add(now(), in_how_long),
                        .order = options_.shuffle ? order : count,
                        .sequence = r.sequence,
                        .which = which,
@@ -165,7 +188,7 @@ void sim_driver::plan(std::uint32_t which, step_kind kind, duration in_how_long)
 /// Does what is due until `out` is full. A delivery that finds no room stays on the agenda (law 8).
 auto sim_driver::run_due(std::span<event> out) noexcept -> std::size_t {
     std::size_t count = 0;
-    while (count < out.size() && !agenda_.empty() && agenda_.front().at <= now_) {
+    while (count < out.size() && !agenda_.empty() && agenda_.front().at <= now()) {
         std::ranges::pop_heap(agenda_, later{});
         auto const due = agenda_.back();
         agenda_.pop_back();
@@ -181,6 +204,7 @@ auto sim_driver::run_due(std::span<event> out) noexcept -> std::size_t {
             auto const has_event = records_[due.which].op != nullptr; // a discard has none
             deliver(due.which, out[count]);
             if (has_event) ++count;
+            if (has_event && happens(options_.faults.overflow_percent)) return count; // the rest: next time
             break;
         }
         }
@@ -215,18 +239,34 @@ auto sim_driver::turn(std::span<event> out, time_point until, bool until_empty) 
         // The load first: a turn that nobody wakes should not pay for a read-modify-write.
         auto const woken =
             woken_.load(std::memory_order_relaxed) != 0 && woken_.exchange(0, std::memory_order_acquire) != 0;
+        look_again(); // others of the world may have sent something
         auto const count = run_due(out);
-        if (count != 0 || woken || until <= now_ || (until_empty && counts_.in_flight == 0)) return count;
-        if (auto const next = std::min(next_step_at(), until); next != never)
-            now_ = next;
+        if (count != 0 || woken || until <= now() || (until_empty && counts_.in_flight == 0)) return count;
+        check(own_network_ != nullptr || until_empty,
+              "a runtime of a simulated world is run by its world: world.run, not sync_wait");
+        auto const next = std::min({next_step_at(), network_->next_at(), until});
+        if (next != never)
+            network_->advance_to(next);
         else
             wait_for_wake();
     }
 }
 
+auto sim_driver::is_due() noexcept -> bool {
+    // relaxed: turn()'s exchange acquires.
+    return woken_.load(std::memory_order_relaxed) != 0 || has_news() || next_step_at() <= now();
+}
+
+/// Its sockets are the network's to close. What is in flight is blocked from now on, and ends when it is
+/// cancelled, which the stop of its process does.
+void sim_driver::cut_off() {
+    check_home();
+    is_cut_off_ = true;
+}
+
 auto sim_driver::is_stuck() const noexcept -> bool {
     // relaxed: a hint, after which nothing of a waker is read.
-    return woken_.load(std::memory_order_relaxed) == 0 &&
+    return woken_.load(std::memory_order_relaxed) == 0 && network_->next_at() == never && !has_news() &&
            std::ranges::all_of(agenda_, [this](step const& planned) { return is_stale(planned); });
 }
 
@@ -241,9 +281,12 @@ void sim_driver::wait_for_wake() noexcept {
 void sim_driver::wake() noexcept {
     // release: pairs with the acquire in turn(). An exchange continues an earlier wake's release sequence.
     if (woken_.exchange(1, std::memory_order_release) == 0) woken_.notify_one();
+    if (observer_ != nullptr) observer_->woken();
 }
 
-void sim_driver::advance(duration by) { now_ = saturating_add(now_, std::max(by, duration::zero())); }
+void sim_driver::advance(duration by) {
+    network_->advance_to(saturating_add(now(), std::max(by, duration::zero())));
+}
 
 auto sim_driver::drain(std::span<event> out, time_point deadline) noexcept -> drain_progress {
     if (counts_.in_flight != 0) check_home();
@@ -265,11 +308,11 @@ auto sim_driver::drain(std::span<event> out, time_point deadline) noexcept -> dr
 }
 
 auto sim_driver::make_stream_pair() -> std::pair<descriptor, descriptor> {
-    auto const [one, other] = sockets_.make_pair();
+    auto const [one, other] = network_->make_pair(host_);
     return {*attach(one), *attach(other)};
 }
 
-auto sim_driver::make_socket() -> descriptor { return *attach(sockets_.make_socket()); }
+auto sim_driver::make_socket() -> descriptor { return *attach(network_->make_socket(host_)); }
 
 auto sim_driver::listen(socket_address at, std::size_t backlog_max) -> descriptor {
     auto const listener = make_socket();
@@ -284,19 +327,18 @@ auto sim_driver::listen(socket_address at, std::size_t backlog_max) -> descripto
 void sim_driver::reset(descriptor stream) {
     auto* const which = find(stream);
     check(which != nullptr, "reset of a descriptor that is not open");
-    sockets_.reset(which->handle);
-    look_again();
+    network_->reset(which->handle);
 }
 
 auto sim_driver::readable_bytes(descriptor stream) const noexcept -> std::size_t {
     auto const* const which = const_cast<sim_driver*>(this)->find(stream);
-    return which == nullptr ? 0 : sockets_.readable_bytes(which->handle);
+    return which == nullptr ? 0 : network_->readable_bytes(which->handle);
 }
 
 auto sim_driver::statistics() const noexcept -> sim_statistics {
     auto counts = counts_;
-    counts.objects_open = sockets_.open_count();
-    counts.traffic = sockets_.traffic();
+    counts.objects_open = network_->open_count();
+    counts.traffic = network_->traffic();
     for (auto const& of : pools_) counts.buffers_out += of.is_free.size() - of.free.size();
     return counts;
 }

@@ -2,15 +2,16 @@
 #include "driver/direction.hpp"
 #include "driver/first_generation.hpp"
 #include "driver/sim/loan.hpp"
+#include "driver/sim/network.hpp"
 #include "driver/sim/observer.hpp"
 #include "driver/sim/options.hpp"
-#include "driver/sim/sockets.hpp"
 
 #include <pitsaw/base/atomic.hpp>
 #include <pitsaw/base/random.hpp>
 #include <pitsaw/io/driver.hpp>
 
 #include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -45,9 +46,11 @@ struct sim_statistics {
 class sim_driver final : public driver {
   public:
     explicit sim_driver(sim_driver_options options = {}, sim_observer* observer = nullptr);
+    /// One of several in a world that they share, on the machine `on`; whoever made them lets time pass.
+    sim_driver(sim_driver_options options, sim_observer* observer, sim_network& shared, sim_host on);
     ~sim_driver() override;
 
-    auto now() const noexcept -> time_point override { return now_; }
+    auto now() const noexcept -> time_point override { return network_->now(); }
     auto attach(native_handle handle) noexcept -> io_result<descriptor> override;
     auto open_stream(address_family family) noexcept -> io_result<descriptor> override;
     auto control(descriptor target, socket_command& command) noexcept -> io_result<void> override;
@@ -69,6 +72,9 @@ class sim_driver final : public driver {
     [[nodiscard]] auto listen(socket_address at, std::size_t backlog_max = 128) -> descriptor;
     void reset(descriptor stream); // the network breaks the connection for both ends
     void advance(duration by);     // a task blocks the thread: time passes and nobody polls
+    void cut_off();                // its process is dead: nothing it does reaches the world any more
+    [[nodiscard]] auto is_due() noexcept -> bool;             // a poll has something to do
+    [[nodiscard]] auto next_step_at() noexcept -> time_point; // of what is planned here
     [[nodiscard]] auto is_stuck() const noexcept
         -> bool; // nothing will happen without a wake or a new operation
     [[nodiscard]] auto readable_bytes(descriptor stream) const noexcept -> std::size_t;
@@ -131,7 +137,15 @@ class sim_driver final : public driver {
         std::uint32_t which;
     };
 
+    sim_driver(sim_driver_options options, sim_observer* observer, std::unique_ptr<sim_network> own,
+               sim_network* shared, sim_host on);
+
     [[nodiscard]] auto chance(unsigned percent) noexcept -> bool;
+    [[nodiscard]] auto happens(unsigned percent) noexcept -> bool;
+    [[nodiscard]] auto has_news() const noexcept -> bool {
+        return !is_cut_off_ && network_->has_changed(host_);
+    }
+    [[nodiscard]] auto may_open() noexcept -> bool;
     [[nodiscard]] auto up_to(duration most) noexcept -> duration;
 
     // driver.cpp
@@ -140,7 +154,6 @@ class sim_driver final : public driver {
     [[nodiscard]] auto turn(std::span<event> out, time_point until, bool until_empty) noexcept -> std::size_t;
     [[nodiscard]] auto run_due(std::span<event> out) noexcept -> std::size_t;
     [[nodiscard]] auto is_stale(step const& planned) const noexcept -> bool;
-    [[nodiscard]] auto next_step_at() noexcept -> time_point;
     void plan(std::uint32_t which, step_kind kind, duration in_how_long) noexcept;
     void wait_for_wake() noexcept;
     void check_home() noexcept;
@@ -166,9 +179,11 @@ class sim_driver final : public driver {
 
     sim_driver_options options_;
     sim_observer* observer_;
-    random_source random_; // every choice
-    sim_sockets sockets_;
-    time_point now_{};
+    random_source random_;                     // every choice
+    std::unique_ptr<sim_network> own_network_; // of one that is alone in its world
+    sim_network* const network_;
+    sim_host const host_{};
+    bool is_cut_off_ = false;
     std::uint64_t sequence_ = 0;
     std::deque<record> records_;
     std::vector<std::uint32_t> free_records_;

@@ -28,6 +28,7 @@ void sim_driver::deliver(std::uint32_t which, event& written) noexcept {
         std::ranges::copy(r.received, pools_[r.op->pool].buffer(r.buffer).begin());
         r.received.clear();
     }
+    if (observer_ != nullptr) observer_->delivered(written);
     if (r.more) return go_on(which);
     if (!r.received.empty()) std::memcpy(r.op->address, r.received.data(), r.received.size());
     r.op->state = 0;

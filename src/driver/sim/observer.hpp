@@ -1,5 +1,6 @@
 #pragma once
 #include <pitsaw/base/clock.hpp>
+#include <pitsaw/io/event.hpp>
 #include <pitsaw/io/operation.hpp>
 
 #include <optional>
@@ -23,6 +24,12 @@ class sim_observer {
     /// Nothing can happen any more without a wake. May call any member but `poll` and `drain`, `wake` among
     /// them; if that changes nothing, the driver waits for a wake, or fails a check if its options say so.
     virtual void stuck() noexcept = 0;
+
+    /// Somebody has called `wake`. On that thread.
+    virtual void woken() noexcept {}
+
+    /// `what` is about to leave `poll`.
+    virtual void delivered(event const&) noexcept {}
 };
 
 } // namespace pitsaw::inline v0

@@ -1,5 +1,6 @@
 #pragma once
 #include <pitsaw/base/clock.hpp>
+#include <pitsaw/sim/faults.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +24,8 @@ struct sim_driver_options {
     duration late_max{50'000};              // see late_percent
     duration cancel_late_max{20'000};       // see cancel_late_percent
     std::size_t stream_capacity = 64 << 10; // bytes in each direction
-    bool check_loans = true;                // law 2, actively: costs a pass over each buffer at both ends
+    sim::faults faults = {};
+    bool check_loans = true;        // law 2, actively: costs a pass over each buffer at both ends
     bool deadlock_is_error = false; // nothing can happen any more: a failed check instead of waiting for wake
 
     [[nodiscard]] static constexpr auto calm() noexcept -> sim_driver_options {

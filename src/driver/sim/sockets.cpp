@@ -1,4 +1,4 @@
-#include "driver/sim/sockets.hpp"
+#include "driver/sim/network.hpp"
 
 #include <pitsaw/base/check.hpp>
 
@@ -13,9 +13,9 @@ auto failure(std::errc what) noexcept -> std::int32_t { return -static_cast<std:
 
 } // namespace
 
-std::int32_t const sim_sockets::would_block = failure(std::errc::operation_would_block);
+std::int32_t const sim_network::would_block = failure(std::errc::operation_would_block);
 
-auto sim_sockets::make(kind is) -> std::uint32_t {
+auto sim_network::make(kind is, sim_host on) -> std::uint32_t {
     auto index = static_cast<std::uint32_t>(sockets_.size());
     if (free_.empty()) {
         sockets_.emplace_back();
@@ -25,82 +25,107 @@ auto sim_sockets::make(kind is) -> std::uint32_t {
     }
     auto& made = sockets_[index];
     made.is = is;
+    made.host = on;
     ++open_;
     return index;
 }
 
-auto sim_sockets::at(native_handle which) -> socket& {
+auto sim_network::at(native_handle which) -> socket& {
     check(is_open(which), "the simulated world has no open object with this handle");
     return sockets_[static_cast<std::size_t>(which)];
 }
 
-auto sim_sockets::at(native_handle which) const -> socket const& {
+auto sim_network::at(native_handle which) const -> socket const& {
     check(is_open(which), "the simulated world has no open object with this handle");
     return sockets_[static_cast<std::size_t>(which)];
 }
 
-auto sim_sockets::is_open(native_handle which) const noexcept -> bool {
+auto sim_network::place_of(std::uint32_t index) const noexcept -> place {
+    return {index, sockets_[index].serial};
+}
+
+auto sim_network::find(place where) noexcept -> socket* {
+    if (where.index >= sockets_.size()) return nullptr;
+    auto& found = sockets_[where.index];
+    return found.is != kind::free && found.serial == where.serial ? &found : nullptr;
+}
+
+auto sim_network::is_open(native_handle which) const noexcept -> bool {
     auto const index = static_cast<std::size_t>(which);
     return index < sockets_.size() && sockets_[index].is != kind::free;
 }
 
-void sim_sockets::changed(std::uint32_t index) {
-    if (index != nobody) changed_.push_back(native_handle(index));
+auto sim_network::open_count(sim_host on) const noexcept -> std::size_t {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        sockets_, [on](socket const& each) { return each.is != kind::free && each.host == on; }));
 }
 
-auto sim_sockets::take_changed() -> std::vector<native_handle> { return std::exchange(changed_, {}); }
-
-void sim_sockets::join(std::uint32_t one, std::uint32_t other) {
-    sockets_[one].is = sockets_[other].is = kind::stream;
-    sockets_[one].peer = other;
-    sockets_[other].peer = one;
+void sim_network::changed(std::uint32_t index) {
+    host_of(sockets_[index].host).changed.push_back(native_handle(index));
 }
 
-auto sim_sockets::make_socket() -> native_handle { return native_handle(make(kind::unconnected)); }
+void sim_network::changed(place where) {
+    if (find(where) != nullptr) changed(where.index);
+}
 
-auto sim_sockets::make_pair() -> std::pair<native_handle, native_handle> {
-    auto const one = make(kind::stream);
-    auto const other = make(kind::stream);
-    join(one, other);
+auto sim_network::take_changed(sim_host on) -> std::vector<native_handle> {
+    return std::exchange(host_of(on).changed, {});
+}
+
+auto sim_network::has_changed(sim_host on) const noexcept -> bool {
+    return !hosts_[static_cast<std::size_t>(on)].changed.empty();
+}
+
+auto sim_network::make_socket(sim_host on) -> native_handle {
+    return native_handle(make(kind::unconnected, on));
+}
+
+auto sim_network::make_pair(sim_host on) -> std::pair<native_handle, native_handle> {
+    auto const one = make(kind::stream, on);
+    auto const other = make(kind::stream, on);
+    sockets_[one].peer = place_of(other);
+    sockets_[other].peer = place_of(one);
+    sockets_[one].peer_host = sockets_[other].peer_host = on;
     return {native_handle(one), native_handle(other)};
 }
 
-auto sim_sockets::find_listener(socket_address where) const noexcept -> std::uint32_t {
-    for (std::uint32_t index = 0; index < sockets_.size(); ++index)
-        if (sockets_[index].is == kind::listener && sockets_[index].address.port == where.port) return index;
-    return nobody;
-}
-
-auto sim_sockets::is_bound(std::uint16_t port) const noexcept -> bool {
+auto sim_network::is_bound(sim_host on, std::uint16_t port) const noexcept -> bool {
     if (port == 0) return false;
-    return std::ranges::any_of(sockets_, [port](socket const& one) {
-        return (one.is == kind::listener || one.is == kind::unconnected) && one.address.port == port;
+    return std::ranges::any_of(sockets_, [=](socket const& one) {
+        auto const can_hold_it =
+            one.is == kind::listener || one.is == kind::unconnected || one.is == kind::connecting;
+        return can_hold_it && one.host == on && one.address.port == port;
     });
 }
 
-auto sim_sockets::free_port() noexcept -> std::uint16_t {
+auto sim_network::free_port(sim_host on) noexcept -> std::uint16_t {
     do last_port_ = last_port_ == UINT16_MAX ? 49'152 : last_port_ + 1;
-    while (is_bound(last_port_));
+    while (is_bound(on, last_port_));
     return last_port_;
 }
 
-auto sim_sockets::control(native_handle which, socket_command& command) -> std::int32_t {
+auto sim_network::bind(socket& self, socket_address at) -> std::int32_t {
+    if (at.family == address_family::none) return failure(std::errc::address_family_not_supported);
+    if (self.is != kind::unconnected || self.address.family != address_family::none)
+        return failure(std::errc::invalid_argument);
+    if (find_host(self.host, at) != static_cast<std::uint32_t>(self.host))
+        return failure(std::errc::address_not_available);
+    if (is_bound(self.host, at.port)) return failure(std::errc::address_in_use);
+    self.address = at;
+    if (at.port == 0) self.address.port = free_port(self.host);
+    return 0;
+}
+
+auto sim_network::control(native_handle which, socket_command& command) -> std::int32_t {
     auto& self = at(which);
     switch (command.what) {
     case socket_command::bind:
-        if (command.address.family == address_family::none)
-            return failure(std::errc::address_family_not_supported);
-        if (self.is != kind::unconnected || self.address.family != address_family::none)
-            return failure(std::errc::invalid_argument);
-        if (is_bound(command.address.port)) return failure(std::errc::address_in_use);
-        self.address = command.address;
-        if (self.address.port == 0) self.address.port = free_port();
-        return 0;
+        return bind(self, command.address);
     case socket_command::listen:
         if (self.is != kind::unconnected && self.is != kind::listener)
             return failure(std::errc::invalid_argument);
         if (self.address.family == address_family::none)
-            self.address = {.family = address_family::ipv4, .port = free_port()};
+            self.address = {.family = address_family::ipv4, .port = free_port(self.host)};
         self.is = kind::listener;
         self.backlog_max = static_cast<std::size_t>(std::max(command.value, 1));
         return 0;
@@ -116,26 +141,26 @@ auto sim_sockets::control(native_handle which, socket_command& command) -> std::
         return 0; // the world has no kernel whose habits the others would change
     case socket_command::look_for_input:
         command.value =
-            self.is != kind::stream || self.readable() != 0 || self.peer_finished || self.was_reset;
+            self.is != kind::stream || self.readable() != 0 || self.peer_finished || self.broken != 0;
         return 0;
     }
     return failure(std::errc::invalid_argument);
 }
 
-auto sim_sockets::watch(native_handle stream, bool only_broken) const -> std::int32_t {
+auto sim_network::watch(native_handle stream, bool only_broken) const -> std::int32_t {
     auto const& self = at(stream);
     if (self.is != kind::stream) return failure(std::errc::not_connected);
-    if (self.was_reset) return failure(std::errc::connection_reset);
+    if (self.broken != 0) return self.broken;
     return self.peer_finished && !only_broken ? 0 : would_block;
 }
 
-auto sim_sockets::receive(native_handle from, std::span<std::byte> into) -> std::int32_t {
+auto sim_network::receive(native_handle from, std::span<std::byte> into) -> std::int32_t {
     auto& self = at(from);
     if (self.is != kind::stream) return failure(std::errc::not_connected);
     if (into.empty()) return 0;
     // What arrived before a reset or the end of the stream is handed out first.
     if (self.readable() == 0) {
-        if (self.was_reset) return failure(std::errc::connection_reset);
+        if (self.broken != 0) return self.broken;
         return self.peer_finished ? 0 : would_block;
     }
     auto const count = std::min(into.size(), self.readable());
@@ -152,109 +177,115 @@ auto sim_sockets::receive(native_handle from, std::span<std::byte> into) -> std:
     return static_cast<std::int32_t>(count);
 }
 
-auto sim_sockets::send(native_handle to, std::span<std::byte const> bytes) -> std::int32_t {
+auto sim_network::send(native_handle to, std::span<std::byte const> bytes) -> std::int32_t {
     auto& self = at(to);
     if (self.is != kind::stream) return failure(std::errc::broken_pipe);
-    if (self.was_reset) return failure(std::errc::connection_reset);
-    if (self.finished || self.peer == nobody) return failure(std::errc::broken_pipe);
+    if (self.broken != 0) return self.broken;
+    if (self.finished || self.peer_closed) return failure(std::errc::broken_pipe);
     if (bytes.empty()) return 0;
-    auto& peer = sockets_[self.peer];
-    auto const count = std::min(bytes.size(), capacity_ - peer.readable());
+    auto const* const peer = find(self.peer);
+    auto const held = self.on_the_way + (peer != nullptr ? peer->readable() : 0);
+    auto const count = std::min(bytes.size(), how_.stream_capacity - std::min(how_.stream_capacity, held));
     if (count == 0) return would_block;
-    peer.incoming.insert(peer.incoming.end(), bytes.begin(),
-                         bytes.begin() + static_cast<std::ptrdiff_t>(count));
     traffic_.sent += count;
     traffic_.readable += count;
-    changed(self.peer);
+    self.on_the_way += count;
+    auto const sent = bytes.first(count);
+    tell(static_cast<std::uint32_t>(to), news::bytes, {sent.begin(), sent.end()});
     return static_cast<std::int32_t>(count);
 }
 
-auto sim_sockets::accept(native_handle listener) -> std::int32_t {
+/// A socket whose connect found the backlog full.
+void sim_network::ask_again(place waiting) {
+    auto const* const self = find(waiting);
+    if (self != nullptr && self->is == kind::connecting) tell(waiting.index, news::connect);
+}
+
+auto sim_network::has_accepted(native_handle listener) const -> bool {
+    return !at(listener).accepted.empty();
+}
+
+auto sim_network::accept(native_handle listener) -> std::int32_t {
     auto& self = at(listener);
     if (self.is != kind::listener) return failure(std::errc::invalid_argument);
     if (self.accepted.empty()) return would_block;
     auto const index = self.accepted.front();
     self.accepted.erase(self.accepted.begin());
-    for (auto const waiter : std::exchange(self.waiting, {})) changed(waiter);
+    for (auto const waiting : std::exchange(self.waiting, {})) ask_again(waiting);
     return static_cast<std::int32_t>(index);
 }
 
-auto sim_sockets::connect(native_handle which, socket_address to) -> std::int32_t {
+auto sim_network::connect(native_handle which, socket_address to) -> std::int32_t {
     if (to.family == address_family::none) return failure(std::errc::address_family_not_supported);
-    if (at(which).is != kind::unconnected) return failure(std::errc::already_connected);
-    auto const client = static_cast<std::uint32_t>(which);
-    auto const found = find_listener(to);
-    if (found == nobody) return failure(std::errc::connection_refused);
-    auto& listener = sockets_[found]; // stays where it is while the deque grows
-    if (listener.accepted.size() >= listener.backlog_max) {
-        if (std::ranges::find(listener.waiting, client) == listener.waiting.end())
-            listener.waiting.push_back(client);
-        return would_block;
+    auto& self = at(which);
+    if (self.is == kind::unconnected && self.broken == 0) {
+        auto const where = find_host(self.host, to);
+        if (where == nobody) return failure(std::errc::network_unreachable);
+        self.is = kind::connecting;
+        self.peer_host = static_cast<sim_host>(where);
+        self.peer_address = to;
+        if (self.address.family == address_family::none) {
+            auto const is_far = self.peer_host != self.host;
+            self.address = {.family = to.family,
+                            .port = free_port(self.host),
+                            .scope = to.scope,
+                            .bytes = is_far ? host_of(self.host).address.bytes : to.bytes};
+        }
+        tell(static_cast<std::uint32_t>(which), news::connect);
     }
-    auto const server = make(kind::stream);
-    join(client, server);
-    auto& self = sockets_[client];
-    if (self.address.family == address_family::none)
-        self.address = {.family = to.family, .port = free_port(), .scope = to.scope, .bytes = to.bytes};
-    self.peer_address = sockets_[server].address = to;
-    sockets_[server].peer_address = self.address;
-    listener.accepted.push_back(server);
-    changed(found);
-    return 0;
+    if (self.is == kind::connecting) return would_block;
+    if (self.is == kind::unconnected) return std::exchange(self.broken, 0);
+    return std::exchange(self.has_connected, false) ? 0 : failure(std::errc::already_connected);
 }
 
-auto sim_sockets::shutdown(native_handle which) -> std::int32_t {
+auto sim_network::shutdown(native_handle which) -> std::int32_t {
     auto& self = at(which);
     if (self.is != kind::stream) return failure(std::errc::not_connected);
-    self.finished = true;
-    if (self.peer != nobody) sockets_[self.peer].peer_finished = true;
-    changed(self.peer);
-    changed(static_cast<std::uint32_t>(which));
+    auto const index = static_cast<std::uint32_t>(which);
+    if (!std::exchange(self.finished, true)) tell(index, news::finished);
+    changed(index);
     return 0;
 }
 
-void sim_sockets::leave_peer(std::uint32_t index) {
-    auto& self = sockets_[index];
-    traffic_.readable -= self.readable();
-    traffic_.discarded += self.readable();
-    if (self.peer == nobody) return;
-    auto& peer = sockets_[self.peer];
-    peer.peer = nobody;
-    peer.peer_finished = true;
-    // As TCP answers a close that leaves bytes unread.
-    if (self.readable() != 0 || self.reset_on_close) peer.was_reset = true;
-    changed(self.peer);
+void sim_network::throw_away_unread(socket& of) noexcept {
+    traffic_.readable -= of.readable();
+    traffic_.discarded += of.readable();
 }
 
-void sim_sockets::forget(std::uint32_t index) {
+void sim_network::forget(std::uint32_t index) {
+    auto const serial = sockets_[index].serial + 1;
     sockets_[index] = {};
+    sockets_[index].serial = serial;
     free_.push_back(index);
     --open_;
 }
 
-void sim_sockets::close(native_handle which) {
+void sim_network::close(native_handle which) {
     auto& self = at(which);
-    for (auto const pending : self.accepted) {
-        if (auto const client = sockets_[pending].peer; client != nobody) sockets_[client].was_reset = true;
-        leave_peer(pending);
+    auto const accepted = std::exchange(self.accepted, {});
+    auto const waiting = std::exchange(self.waiting, {});
+    for (auto const pending : accepted) {
+        throw_away_unread(sockets_[pending]);
+        tell(pending, news::reset);
         forget(pending);
     }
-    auto const waiting = std::exchange(self.waiting, {});
-    leave_peer(static_cast<std::uint32_t>(which));
-    forget(static_cast<std::uint32_t>(which));
-    for (auto const waiter : waiting) changed(waiter);
+    auto const index = static_cast<std::uint32_t>(which);
+    if (self.is == kind::stream && self.broken == 0) // TCP answers bytes that nobody will read with a reset
+        tell(index, self.readable() != 0 || self.reset_on_close ? news::reset : news::closed);
+    throw_away_unread(self);
+    forget(index);
+    for (auto const each : waiting) ask_again(each); // there is nobody any more to refuse them later
 }
 
-void sim_sockets::reset(native_handle which) {
+void sim_network::reset(native_handle which) {
     auto& self = at(which);
-    check(self.is == kind::stream, "only a connection can be reset");
-    self.was_reset = true;
-    if (self.peer != nobody) sockets_[self.peer].was_reset = true;
-    changed(self.peer);
-    changed(static_cast<std::uint32_t>(which));
+    if (self.is != kind::stream) return;
+    auto const peer = self.peer;
+    break_off(place_of(static_cast<std::uint32_t>(which)), failure(std::errc::connection_reset));
+    break_off(peer, failure(std::errc::connection_reset));
 }
 
-auto sim_sockets::readable_bytes(native_handle which) const noexcept -> std::size_t {
+auto sim_network::readable_bytes(native_handle which) const noexcept -> std::size_t {
     return is_open(which) ? sockets_[static_cast<std::size_t>(which)].readable() : 0;
 }
 

@@ -28,6 +28,7 @@ auto sim_driver::new_record(operation* op) noexcept -> std::uint32_t {
 auto sim_driver::attempt(operation& op, event& finished) noexcept -> bool {
     check_home();
     check(op.state == 0, "an operation that is in flight cannot be attempted");
+    if (is_cut_off_) return false;
     auto* const on = find(op.target);
     auto const way = direction_of(op.code);
     if (op.code != op_code::nop) {
@@ -41,7 +42,7 @@ auto sim_driver::attempt(operation& op, event& finished) noexcept -> bool {
     pooled.op = &op;
     auto const result = is_pooled ? receive_pooled(pooled, *on) : perform(op, on, buffer_of(op));
     look_again();
-    if (result == sim_sockets::would_block) return false;
+    if (result == sim_network::would_block) return false;
     ++counts_.inline_done;
     finished = {.op = &op, .result = result};
     if (pooled.has_buffer) {
@@ -125,39 +126,46 @@ void sim_driver::discard(descriptor target) noexcept {
 /// The call itself, as a kernel makes it: at once, or would_block.
 auto sim_driver::perform(operation const& op, slot const* on, std::span<std::byte> receive_into) noexcept
     -> std::int32_t {
+    if (is_cut_off_ && op.code != op_code::nop) return sim_network::would_block; // until it is cancelled
     auto const some = [&](std::size_t most) {
         auto const fewer = most > 1 && chance(options_.short_percent);
         return fewer ? 1 + static_cast<std::size_t>(random_.below(most)) : most;
     };
+    auto const is_transfer = op.code == op_code::receive || op.code == op_code::send;
+    if (is_transfer && happens(options_.faults.reset_percent)) network_->reset(on->handle);
     switch (op.code) {
     case op_code::nop:
         return 0;
     case op_code::receive: {
-        auto const there = std::max<std::size_t>(sockets_.readable_bytes(on->handle), 1);
-        return sockets_.receive(on->handle, receive_into.first(some(std::min(receive_into.size(), there))));
+        auto const there = std::max<std::size_t>(network_->readable_bytes(on->handle), 1);
+        return network_->receive(on->handle, receive_into.first(some(std::min(receive_into.size(), there))));
     }
     case op_code::send: {
         if (!has(op.options, op_option::vectored))
-            return sockets_.send(on->handle, buffer_of(op).first(some(op.length)));
+            return network_->send(on->handle, buffer_of(op).first(some(op.length)));
         std::vector<std::byte> joined;
         for (auto const& piece : pieces_of(op)) {
             auto const* const from = static_cast<std::byte const*>(piece.address);
             joined.insert(joined.end(), from, from + piece.length);
         }
-        return sockets_.send(on->handle, std::span(joined).first(some(joined.size())));
+        return network_->send(on->handle, std::span(joined).first(some(joined.size())));
     }
     case op_code::watch:
-        return sockets_.watch(on->handle, has(op.options, op_option::broken));
+        return network_->watch(on->handle, has(op.options, op_option::broken));
     case op_code::accept:
-        return sockets_.accept(on->handle);
+        if (network_->has_accepted(on->handle) && !may_open())
+            return -static_cast<std::int32_t>(std::errc::too_many_files_open);
+        return network_->accept(on->handle);
     case op_code::connect: {
         socket_address to;
         if (op.length != sizeof to) return -static_cast<std::int32_t>(std::errc::invalid_argument);
         std::memcpy(&to, op.address, sizeof to);
-        return sockets_.connect(on->handle, to);
+        if (happens(options_.faults.refused_percent))
+            return -static_cast<std::int32_t>(std::errc::connection_refused);
+        return network_->connect(on->handle, to);
     }
     case op_code::shutdown:
-        return sockets_.shutdown(on->handle);
+        return network_->shutdown(on->handle);
     case op_code::close:
         return 0; // take_place() closes: a discard has no operation
     }
@@ -168,8 +176,10 @@ auto sim_driver::perform(operation const& op, slot const* on, std::span<std::byt
 auto sim_driver::receive_pooled(record& r, slot const& on) noexcept -> std::int32_t {
     if (r.op->pool >= pools_.size()) return -static_cast<std::int32_t>(std::errc::invalid_argument);
     auto& from = pools_[r.op->pool];
-    auto const there = sockets_.readable_bytes(on.handle);
-    if (there != 0 && from.free.empty()) return -static_cast<std::int32_t>(std::errc::no_buffer_space);
+    if (is_cut_off_) return sim_network::would_block;
+    auto const there = network_->readable_bytes(on.handle);
+    auto const is_short = from.free.empty() || happens(options_.faults.no_buffer_percent);
+    if (there != 0 && is_short) return -static_cast<std::int32_t>(std::errc::no_buffer_space);
     r.received.resize(std::min<std::size_t>(from.buffer_bytes, std::max<std::size_t>(there, 1)));
     auto const result = perform(*r.op, &on, r.received);
     r.received.resize(result > 0 ? static_cast<std::size_t>(result) : 0);
@@ -188,7 +198,8 @@ void sim_driver::take_place(std::uint32_t which) noexcept {
     if (is_close) {
         auto& closed = slots_[r.slot];
         slot_of_handle_[static_cast<std::size_t>(closed.handle)] = nobody;
-        sockets_.close(std::exchange(closed.handle, native_handle::none));
+        auto const handle = std::exchange(closed.handle, native_handle::none);
+        if (!is_cut_off_) network_->close(handle);
         look_again();
         return end(which, 0);
     }
@@ -196,12 +207,12 @@ void sim_driver::take_place(std::uint32_t which) noexcept {
     auto const* const on = r.slot == nobody ? nullptr : &slots_[r.slot];
     auto const is_pooled = r.op->code == op_code::receive && has(r.op->options, op_option::pooled);
     if (r.op->code == op_code::receive && !is_pooled) {
-        auto const there = std::max<std::size_t>(sockets_.readable_bytes(on->handle), 1);
+        auto const there = is_cut_off_ ? 1 : std::max<std::size_t>(network_->readable_bytes(on->handle), 1);
         r.received.resize(std::min<std::size_t>(r.op->length, there));
     }
     auto const result = is_pooled ? receive_pooled(r, *on) : perform(*r.op, on, r.received);
     look_again();
-    if (result == sim_sockets::would_block) {
+    if (result == sim_network::would_block) {
         r.at = stage::blocked;
         return;
     }
@@ -214,7 +225,8 @@ void sim_driver::take_place(std::uint32_t which) noexcept {
 
 /// Schedules the operations that were blocked on a socket which has changed.
 void sim_driver::look_again() noexcept {
-    for (auto const handle : sockets_.take_changed()) {
+    if (!has_news()) return;
+    for (auto const handle : network_->take_changed(host_)) {
         auto const number = static_cast<std::size_t>(handle);
         if (number >= slot_of_handle_.size() || slot_of_handle_[number] == nobody) continue;
         auto const& of = slots_[slot_of_handle_[number]];

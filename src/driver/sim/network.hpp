@@ -1,0 +1,194 @@
+#pragma once
+#include <pitsaw/base/random.hpp>
+#include <pitsaw/io/buffer.hpp>
+#include <pitsaw/io/descriptor.hpp>
+#include <pitsaw/io/socket_command.hpp>
+#include <pitsaw/sim/network_options.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace pitsaw::inline v0 {
+
+/// Bytes of the whole simulated world since it began: sent = received + readable + discarded.
+struct sim_traffic {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    std::uint64_t readable = 0;  // taken from senders, not yet by receivers: on the way and unread
+    std::uint64_t discarded = 0; // unread when their receiver closed, or lost with the connection
+    [[nodiscard]] bool balances() const noexcept { return sent == received + readable + discarded; }
+};
+
+/// One machine of the simulated world.
+enum class sim_host : std::uint32_t {};
+
+/// The kernels' side of the simulated world: the sockets of all its machines, what is on the way between
+/// them, and the time.
+///
+/// It knows no operations: a driver decides when a call is made. Every call returns what a kernel would: a
+/// count, a handle or a negative error, `would_block` among them. `take_changed` then names the sockets of a
+/// machine for which a call that would have blocked may now succeed. Within a machine everything arrives at
+/// once. A world of one machine takes every address for its own; else each machine has the one it was given,
+/// and its loopback. Threads: one.
+class sim_network {
+  public:
+    static std::int32_t const would_block;
+
+    explicit sim_network(sim::network_options how, std::uint64_t seed);
+    sim_network(sim_network&&) = delete;
+
+    // machines
+    [[nodiscard]] auto add_host() -> sim_host;
+    [[nodiscard]] auto address_of(sim_host which) const noexcept -> socket_address const& {
+        return hosts_[static_cast<std::size_t>(which)].address;
+    }
+    void cut(sim_host one, sim_host other);
+    void heal(sim_host one, sim_host other);
+    void heal();
+    void reset_between(sim_host one, sim_host other); // every connection between the two is broken
+    void close_all(sim_host of);                      // as a kernel does for a process that ended
+    void power_off(sim_host which);                   // its sockets are gone, and nobody is told
+    void power_on(sim_host which);
+    void slow_down(sim_host one, sim_host other, duration more); // on top of the latency, each way
+
+    // time
+    [[nodiscard]] auto now() const noexcept -> time_point { return now_; }
+    void advance_to(time_point then); // what arrives by then has arrived
+    [[nodiscard]] auto next_at() const noexcept -> time_point;
+
+    // calls
+    [[nodiscard]] auto make_socket(sim_host on) -> native_handle;
+    [[nodiscard]] auto make_pair(sim_host on) -> std::pair<native_handle, native_handle>;
+    [[nodiscard]] auto control(native_handle which, socket_command& command) -> std::int32_t;
+    [[nodiscard]] auto is_open(native_handle which) const noexcept -> bool;
+    [[nodiscard]] auto receive(native_handle from, std::span<std::byte> into) -> std::int32_t;
+    [[nodiscard]] auto send(native_handle to, std::span<std::byte const> bytes) -> std::int32_t;
+    [[nodiscard]] auto watch(native_handle stream, bool only_broken) const -> std::int32_t;
+    [[nodiscard]] auto accept(native_handle listener) -> std::int32_t;
+    [[nodiscard]] auto connect(native_handle which, socket_address to) -> std::int32_t;
+    [[nodiscard]] auto shutdown(native_handle which) -> std::int32_t;
+    void close(native_handle which);
+    [[nodiscard]] auto has_accepted(native_handle listener) const -> bool; // an accept would not block
+    void reset(native_handle which); // the network breaks the connection for both ends
+
+    [[nodiscard]] auto take_changed(sim_host on) -> std::vector<native_handle>;
+    [[nodiscard]] auto has_changed(sim_host on) const noexcept -> bool;
+    [[nodiscard]] auto readable_bytes(native_handle which) const noexcept -> std::size_t;
+    [[nodiscard]] auto traffic() const noexcept -> sim_traffic { return traffic_; }
+    [[nodiscard]] auto open_count() const noexcept -> std::size_t { return open_; }
+    [[nodiscard]] auto open_count(sim_host on) const noexcept -> std::size_t;
+
+  private:
+    enum class kind : std::uint8_t { free, unconnected, connecting, stream, listener };
+    static constexpr std::uint32_t nobody = UINT32_MAX;
+
+    struct place { // of a socket; stale once the socket is gone
+        std::uint32_t index = nobody;
+        std::uint32_t serial = 0;
+        friend bool operator==(place, place) noexcept = default;
+    };
+    struct socket {
+        kind is = kind::free;
+        bool finished = false;      // this end sends no more
+        bool peer_finished = false; // the end of the stream follows what is in `incoming`
+        bool peer_closed = false;   // and it takes no more
+        bool reset_on_close = false;
+        bool has_connected = false; // for the connect that waits
+        std::int32_t broken = 0;    // the error that ended the connection, or refused it
+        std::uint32_t serial = 0;
+        sim_host host{};
+        place peer; // of a stream
+        sim_host peer_host{};
+        std::vector<std::byte> incoming;
+        std::size_t taken = 0;               // of `incoming`, from its front
+        std::size_t on_the_way = 0;          // bytes sent that have not arrived
+        time_point last_arrival{};           // of what this end sent
+        socket_address address;              // family none: not bound
+        socket_address peer_address;         // stream
+        std::size_t backlog_max = 0;         // listener
+        std::vector<std::uint32_t> accepted; // listener: connected, not yet taken, oldest first
+        std::vector<place> waiting;          // listener: sockets whose connect found the backlog full
+
+        [[nodiscard]] auto readable() const noexcept -> std::size_t { return incoming.size() - taken; }
+    };
+    enum class news : std::uint8_t { connect, connected, refused, bytes, finished, closed, reset };
+    struct packet { // on the way
+        news what{};
+        sim_host from_host{};
+        sim_host to_host{};
+        place from;
+        place to;
+        time_point at{};
+        std::uint64_t order = 0;
+        time_point given_up_at = never; // while it is withheld
+        socket_address address;         // connect: to where
+        std::vector<std::byte> bytes;
+    };
+    struct host {
+        socket_address address;
+        bool is_off = false;
+        std::vector<native_handle> changed;
+    };
+    struct link { // between two machines
+        sim_host one;
+        sim_host other;
+        bool is_cut = false;
+        duration more{};
+    };
+
+    // sockets.cpp
+    [[nodiscard]] auto make(kind is, sim_host on) -> std::uint32_t;
+    [[nodiscard]] auto at(native_handle which) -> socket&;
+    [[nodiscard]] auto at(native_handle which) const -> socket const&;
+    [[nodiscard]] auto place_of(std::uint32_t index) const noexcept -> place;
+    [[nodiscard]] auto find(place where) noexcept -> socket*; // null: gone
+    [[nodiscard]] auto is_bound(sim_host on, std::uint16_t port) const noexcept -> bool;
+    [[nodiscard]] auto free_port(sim_host on) noexcept -> std::uint16_t;
+    [[nodiscard]] auto bind(socket& self, socket_address at) -> std::int32_t;
+    void ask_again(place waiting);
+    void changed(std::uint32_t index);
+    void changed(place where);
+    void throw_away_unread(socket& of) noexcept;
+    void forget(std::uint32_t index);
+
+    // network.cpp
+    [[nodiscard]] auto host_of(sim_host which) noexcept -> host& {
+        return hosts_[static_cast<std::size_t>(which)];
+    }
+    [[nodiscard]] auto find_link(sim_host one, sim_host other) noexcept -> link*;
+    [[nodiscard]] auto link_of(sim_host one, sim_host other) -> link&;
+    [[nodiscard]] auto is_withheld(packet const& what) noexcept -> bool;
+    [[nodiscard]] auto find_host(sim_host from, socket_address const& to) const noexcept -> std::uint32_t;
+    [[nodiscard]] auto find_listener(sim_host on, socket_address const& to) const noexcept -> std::uint32_t;
+    void tell(std::uint32_t from, news what, std::vector<std::byte> bytes = {});
+    void answer(packet const& to, news what);
+    auto transmit(packet what, time_point not_before) -> time_point;
+    void withhold(packet what);
+    void release_withheld();
+    void lose(packet const& what) noexcept;
+    void give_up_what_is_due();
+    void arrive(packet what);
+    void connect_arrives(packet const& what);
+    void break_off(place which, std::int32_t why);
+
+    sim::network_options how_;
+    random_source random_;
+    time_point now_{};
+    std::uint64_t order_ = 0;
+    std::vector<packet> under_way_; // a heap, the earliest first
+    std::vector<packet> withheld_;  // in the order in which they were to arrive
+    std::vector<host> hosts_;
+    std::vector<link> links_; // those that differ from the others
+    std::deque<socket> sockets_;
+    std::vector<std::uint32_t>
+        free_; // the last one closed is the first reused, as a kernel does with numbers
+    sim_traffic traffic_;
+    std::size_t open_ = 0;
+    std::uint16_t last_port_ = 49'151; // of those given to who binds to none
+};
+
+} // namespace pitsaw::inline v0

@@ -1,0 +1,136 @@
+#include "sim/process.hpp"
+
+#include "sim/world_parts.hpp"
+
+#include <pitsaw/task/promise_header.hpp>
+
+#include <cinttypes>
+#include <cstdio>
+#include <utility>
+
+namespace pitsaw::inline v0::sim {
+
+namespace {
+
+std::unique_ptr<sim_driver> make_driver(world::parts& in, sim_host const on, sim_observer& observer,
+                                        sim_driver*& made) {
+    auto how = in.options.is_calm ? sim_driver_options::calm() : sim_driver_options();
+    how.seed = in.options.seed + in.processes_made++;
+    how.faults = in.options.faults;
+    auto driver = std::make_unique<sim_driver>(how, &observer, in.network, on);
+    made = driver.get();
+    return driver;
+}
+
+runtime_options options_of(std::uint32_t const pool_buffers) {
+    runtime_options options;
+    options.is_closed_world = true;
+    options.pool_buffers = pool_buffers;
+    return options;
+}
+
+/// Makes a worker the thread's current one for a while.
+class current {
+  public:
+    explicit current(worker& now) noexcept : before_(exchange_current_executor(&now)) {}
+    current(current&&) = delete;
+    ~current() { exchange_current_executor(before_); }
+
+  private:
+    executor* before_;
+};
+
+constexpr bool not_done = false;
+
+} // namespace
+
+process::process(world::parts& in, sim_host const on, std::string called, std::uint32_t const pool_buffers)
+    : name(std::move(called)), rt(make_driver(in, on, *this, net), options_of(pool_buffers)), world_(in) {
+    env_ = environment{rt.get_executor(), rt.loop().stop.get_token(), nullptr, nullptr};
+}
+
+process::~process() = default;
+
+void process::start(std::function<std::unique_ptr<program>()> const& make) {
+    current const here(rt.loop());
+    own_program_ = make();
+    start(*own_program_);
+}
+
+void process::start(program& what) noexcept {
+    current const here(rt.loop());
+    program_ = &what;
+    rt.loop().root = &what.edge();
+    what.start(env_);
+}
+
+void process::stop() noexcept {
+    current const here(rt.loop());
+    rt.request_stop(stop_reason::shutdown);
+}
+
+void process::become_a_ghost() noexcept {
+    net->cut_off();
+    stop();
+}
+
+bool process::is_over() const noexcept {
+    return is_done() && rt.loop().abandoned == 0 && net->statistics().in_flight == 0;
+}
+
+std::string process::end() {
+    current const here(rt.loop());
+    rt.loop().root = nullptr;
+    program_ = nullptr;
+    auto const ended = std::exchange(own_program_, nullptr);
+    return ended->failure(); // the frame goes while its worker is the current one
+}
+
+bool process::is_due() noexcept {
+    if (world_.network.now() < paused_until) return false;
+    return rt.loop().next_step_at() <= world_.network.now() || net->is_due();
+}
+
+time_point process::next_at() noexcept {
+    return std::max(std::min(rt.loop().next_step_at(), net->next_step_at()), paused_until);
+}
+
+void process::step() noexcept {
+    current const here(rt.loop());
+    rt.loop().step(program_ == nullptr ? not_done : program_->is_done(), world_.is_traced ? this : nullptr);
+}
+
+auto process::cancel_takes(operation const& op) noexcept -> std::optional<duration> {
+    return cancel_time ? cancel_time(op) : std::nullopt;
+}
+
+void process::woken() noexcept { world_.woken(); }
+
+void process::delivered(event const& what) noexcept {
+    if (!world_.is_traced) return;
+    auto const line = world_.begin_line(name);
+    if (what.result >= 0)
+        std::fprintf(stderr, "%s%s on %u.%u: %" PRId32 "%s\n", line.c_str(),
+                     pitsaw::name(what.op->code).data(), what.op->target.index, what.op->target.generation,
+                     what.result, what.is_final() ? "" : ", and more");
+    else
+        std::fprintf(stderr, "%s%s on %u.%u: %s\n", line.c_str(), pitsaw::name(what.op->code).data(),
+                     what.op->target.index, what.op->target.generation,
+                     to_error(what.result).message().c_str());
+}
+
+void process::resumes(continuation& next, resume_as const how) noexcept {
+    if (how == resume_as::callback) return;
+    auto line = world_.begin_line(name) + (how == resume_as::stopped ? "stops" : "resumes");
+    char const* between = " ";
+    for (auto const* header = static_cast<promise_header const*>(&next); header != nullptr;
+         header = header->parent) {
+        if (header->awaiting.line() == 0) continue; // a leaf in a combinator has no place of its own
+        line.append(between).append(header->awaiting.file_name());
+        line.append(":").append(std::to_string(header->awaiting.line()));
+        between = " <- ";
+    }
+    std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+} // namespace pitsaw::inline v0::sim

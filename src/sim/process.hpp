@@ -1,0 +1,64 @@
+#pragma once
+#include "driver/sim/driver.hpp"
+#include "loop/worker.hpp"
+
+#include <pitsaw/executor/environment.hpp>
+#include <pitsaw/sim/program.hpp>
+#include <pitsaw/sim/world.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace pitsaw::inline v0::sim {
+
+/// A runtime of a world, and the program that runs on it: one life of a node.
+///
+/// Lifetime: the world's parts'. Threads: the world's.
+class process final : sim_observer, worker_tracer {
+  public:
+    process(world::parts& in, sim_host on, std::string name, std::uint32_t pool_buffers);
+    process(process&&) = delete;
+    ~process() override;
+
+    void start(std::function<std::unique_ptr<program>()> const& make);
+    void start(program& what) noexcept; ///< that is somebody else's
+    void stop() noexcept;
+    /// Nothing it does reaches the world any more; it unwinds.
+    void become_a_ghost() noexcept;
+
+    [[nodiscard]] bool has_program() const noexcept { return program_ != nullptr; }
+    [[nodiscard]] bool is_done() const noexcept { return program_ != nullptr && program_->is_done(); }
+    /// It has ended, and the driver has nothing of it left.
+    [[nodiscard]] bool is_over() const noexcept;
+    /// After that. What went wrong, or empty.
+    [[nodiscard]] std::string end();
+    void forget_program() noexcept { program_ = nullptr; }
+
+    [[nodiscard]] bool is_due() noexcept;
+    [[nodiscard]] time_point next_at() noexcept;
+    void step() noexcept;
+
+    std::string const name;
+    time_point paused_until = time_point::min();
+    sim_driver* net = nullptr; ///< the runtime's driver
+    runtime rt;
+    /// How long cancels take while a harness decides that; without one the seed does.
+    std::function<std::optional<duration>(operation const&)> cancel_time;
+
+  private:
+    [[nodiscard]] auto cancel_takes(operation const& op) noexcept -> std::optional<duration> override;
+    void stuck() noexcept override {}
+    void woken() noexcept override;
+    void delivered(event const& what) noexcept override;
+    void resumes(continuation& next, resume_as how) noexcept override;
+
+    world::parts& world_;
+    environment env_;
+    std::unique_ptr<program> own_program_;
+    program* program_ = nullptr;
+};
+
+} // namespace pitsaw::inline v0::sim

@@ -1,0 +1,181 @@
+// Who has the next turn in a world, and when time passes.
+#include "sim/world_parts.hpp"
+
+#include <pitsaw/base/check.hpp>
+#include <pitsaw/task/frame_memory.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace pitsaw::inline v0::sim {
+
+namespace {
+
+sim::network_options network_of(world_options const& how) {
+    auto made = how.network;
+    if (how.is_calm) made.latency_max = made.latency_min;
+    return made;
+}
+
+bool is_asked_for(char const* variable) {
+    char const* const text = std::getenv(variable);
+    return text != nullptr && std::strcmp(text, "0") != 0 && *text != '\0';
+}
+
+} // namespace
+
+world::parts::parts(world& of, world_options const& how)
+    : self(of), options(how), is_traced(is_asked_for("PITSAW_SIM_TRACE")), network(network_of(how), how.seed),
+      choices(how.seed ^ 0x7475726e73), users(how.seed ^ 0x75736572), // two streams of numbers of their own
+      frames_before(frame_memory_statistics().live), own(*this, sim_host{}, "world", how.pool_buffers) {}
+
+world::parts::~parts() {
+    end_everything();
+    own.rt.loop().end_abandoned();
+    for (auto const stream : streams) own.net->discard(stream);
+    std::array<event, 16> out;
+    while (own.net->drain(out, never).remaining != 0) {
+    } // discards only: nobody's event is in there
+}
+
+sim::node& world::parts::add(std::string name, maker body, bool const is_service, node_options const& with) {
+    auto made = std::make_unique<node_parts>(self, std::move(name), network.add_host(), with);
+    made->is_service = is_service;
+    made->make_program = std::move(body);
+    auto& node = *nodes.emplace_back(new sim::node(std::move(made)));
+    begin(node);
+    return node;
+}
+
+void world::parts::begin(sim::node& of) {
+    auto& node = *of.parts_;
+    check(node.present == nullptr, "node::restart: it runs already; kill it, or wait for its end");
+    network.power_on(node.host);
+    ++node.lives;
+    auto made = std::make_unique<process>(*this, node.host, node.name, node.options.pool_buffers);
+    made->start([&] { return node.make_program(of); });
+    node.present = std::move(made);
+}
+
+void world::parts::kill(sim::node& which, death const how) {
+    auto& node = *which.parts_;
+    if (node.present == nullptr) return;
+    if (node.present.get() == running_) {
+        node.dies_after_its_turn = how;
+        return;
+    }
+    node.dies_after_its_turn.reset();
+    node.ended_at = network.now();
+    if (how == death::of_machine)
+        network.power_off(node.host);
+    else
+        network.close_all(node.host);
+    node.present->become_a_ghost();
+    node.ghosts.push_back(std::move(node.present));
+}
+
+void world::parts::end_life(node_parts& of) {
+    auto what = of.present->end();
+    of.ended_at = network.now();
+    if (of.failure.empty()) of.failure = std::move(what);
+    of.present.reset();
+}
+
+void world::parts::bury_the_dead() {
+    for (auto const& each : nodes) {
+        auto& node = *each->parts_;
+        if (auto const how = std::exchange(node.dies_after_its_turn, std::nullopt)) kill(*each, *how);
+        if (node.present != nullptr && node.present->is_over()) end_life(node);
+        std::erase_if(node.ghosts, [](std::unique_ptr<process> const& ghost) {
+            if (!ghost->is_over()) return false;
+            (void)ghost->end(); // it was killed: what its program makes of that is nobody's concern
+            return true;
+        });
+    }
+}
+
+std::vector<process*> world::parts::everybody() {
+    std::vector<process*> all;
+    all.push_back(&own);
+    for (auto const& each : nodes) {
+        auto& node = *each->parts_;
+        if (node.present != nullptr) all.push_back(node.present.get());
+        for (auto const& ghost : node.ghosts) all.push_back(ghost.get());
+    }
+    return all;
+}
+
+void world::parts::step() {
+    if (before_each_step) before_each_step(steps);
+    bury_the_dead();
+    auto all = everybody();
+    auto next = network.next_at();
+    for (auto* const each : all) next = std::min(next, each->next_at());
+    std::erase_if(all, [](process* each) { return !each->is_due(); });
+    if (all.empty()) {
+        if (next == never) return wait_for_others();
+        if (next > saturating_add(time_point(), options.time_max)) fail("the run goes on for too long");
+        return network.advance_to(next);
+    }
+    auto which = std::size_t{0};
+    if (all.size() > 1) which = (options.is_calm ? last_turn_++ : choices()) % all.size();
+    auto const stalls = options.faults.stall_percent;
+    if (stalls != 0 && choices.below(100) < stalls)
+        network.advance_to(saturating_add(
+            network.now(),
+            duration(choices.between(0, std::max(options.faults.stall_max.count(), std::int64_t{0})))));
+    if (++steps > options.steps_max) fail("the run takes too many steps: somebody never waits");
+    running_ = all[which];
+    running_->step();
+    running_ = nullptr;
+    bury_the_dead();
+}
+
+void world::parts::run_until(std::function<bool()> const& is_reached) {
+    while (!is_reached()) step();
+}
+
+/// Nothing in this world will happen: another thread may have promised to wake somebody.
+void world::parts::wait_for_others() {
+    // acquire: pairs with the release in woken().
+    auto const seen = wakes_.load(std::memory_order_acquire);
+    auto const all = everybody();
+    if (std::ranges::any_of(all, [](process* each) { return each->is_due(); })) return;
+    if (std::ranges::any_of(all, [](process* each) { return each->rt.loop().foreign != 0; }))
+        return wakes_.wait(seen, std::memory_order_acquire);
+    for (auto* const each : all)
+        if (auto* const observer = each->rt.loop().observer) return observer->on_deadlock();
+    fail("deadlock: every task of this world waits, and nothing is left that could wake one");
+}
+
+void world::parts::woken() noexcept {
+    // release: pairs with the acquire in wait_for_others(), so that what the waker did is seen.
+    wakes_.fetch_add(1, std::memory_order_release);
+    wakes_.notify_one();
+}
+
+bool world::parts::is_anybody_running() const noexcept {
+    return std::ranges::any_of(nodes, [](auto const& each) {
+        return each->parts_->present != nullptr || !each->parts_->ghosts.empty();
+    });
+}
+
+void world::parts::end_everything() {
+    before_each_step = nullptr;
+    for (auto const& each : nodes) kill(*each, death::of_process);
+    run_until([this] { return !is_anybody_running(); });
+}
+
+void world::parts::fail(char const* const what) const {
+    std::fprintf(stderr, "%s\n", self.replay().c_str());
+    for (auto const& each : nodes)
+        if (each->is_running()) std::fprintf(stderr, "node %s still runs\n", each->name().c_str());
+    check(false, what);
+    std::unreachable();
+}
+
+} // namespace pitsaw::inline v0::sim
