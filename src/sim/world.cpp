@@ -31,8 +31,11 @@ void world::run() {
     };
     parts_->run_until([&] { return is_over(false); });
     for (auto const& each : std::views::reverse(parts_->nodes)) {
-        each->stop();
-        parts_->run_until([&] { return !each->is_running(); });
+        while (each->is_running()) { // a restart meanwhile has not been asked yet
+            auto const asked = each->lives();
+            each->stop();
+            parts_->run_until([&] { return !each->is_running() || each->lives() != asked; });
+        }
     }
     parts_->run_until([this] { return !parts_->is_anybody_running(); });
 }

@@ -1,0 +1,371 @@
+// The life and death of the nodes of a simulated world.
+#include "sim/echo_nodes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace ps = pitsaw;
+using namespace std::chrono_literals;
+using namespace ps::testing;
+
+namespace {
+
+ps::sim::world_options with_seed(std::uint64_t seed) {
+    ps::sim::world_options made;
+    made.seed = seed;
+    made.is_calm = seed == 0;
+    return made;
+}
+
+// What one who waits for the end of a connection sees, and when.
+struct farewell {
+    std::string how;
+    ps::time_point at{};
+};
+
+ps::task<ps::io_result<void>> wait_for_the_end(ps::endpoint at, farewell& end) {
+    auto peer = co_await ps::or_return(ps::tcp_stream::connect(at));
+    auto const got = co_await peer.receive();
+    end.how = got.has_value() ? "the end of the stream" : got.error().message();
+    end.at = ps::this_task::now();
+    co_return {};
+}
+
+TEST(node, that_is_killed_says_good_bye_as_its_kernel_does) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        ps::sim::world world(with_seed(seed));
+        auto& server = world.service("server", [](ps::sim::node&) { return serve_echo(); });
+        farewell seen;
+        world.node("client", [&](ps::sim::node&) { return wait_for_the_end(server.at(echo_port), seen); });
+        world.node("fate", [&](ps::sim::node&) -> ps::task<> {
+            co_await ps::sleep(1s);
+            server.kill();
+            EXPECT_FALSE(server.is_running());
+        });
+        world.run();
+        EXPECT_EQ(seen.how, "the end of the stream") << world.replay();
+        EXPECT_GE(seen.at, server.ended_at());
+        EXPECT_LE(seen.at - server.ended_at(), 1ms);
+        EXPECT_TRUE(world.books_balance()) << world.imbalance();
+    }
+}
+
+TEST(node, whose_machine_loses_power_says_nothing_until_it_is_asked_again) {
+    ps::sim::world world(with_seed(0));
+    auto& server = world.service("server", [](ps::sim::node&) { return serve_echo(); });
+    std::string how;
+    ps::time_point at{};
+    world.node("client", [&](ps::sim::node&) -> ps::task<ps::io_result<void>> {
+        auto peer = co_await ps::or_return(ps::tcp_stream::connect(server.at(echo_port)));
+        co_await ps::sleep(2s); // its death is at 1 s
+        auto const bytes = bytes_of("are you there?");
+        co_await ps::or_return(peer.send_all(bytes)); // the kernel takes them: it knows nothing
+        auto const got = co_await peer.receive();
+        how = got.has_value() ? "an answer" : got.error().message();
+        at = ps::this_task::now();
+        co_return {};
+    });
+    world.node("fate", [&](ps::sim::node&) -> ps::task<> {
+        co_await ps::sleep(1s);
+        server.kill(ps::sim::death::of_machine);
+        co_await ps::sleep(9s);
+        server.restart(); // its kernel knows nothing of the connection, and says so
+    });
+    world.run();
+    EXPECT_EQ(how, std::make_error_code(std::errc::connection_reset).message());
+    EXPECT_GE(at - ps::time_point(), 10s);
+    EXPECT_LE(at - ps::time_point(), 10s + 10ms);
+    EXPECT_TRUE(world.books_balance()) << world.imbalance();
+}
+
+TEST(node, that_restarts_runs_its_program_anew) {
+    ps::sim::world world(with_seed(3));
+    std::vector<std::uint64_t> lives;
+    auto& one = world.node("one", [&](ps::sim::node& self) -> ps::task<> {
+        lives.push_back(self.lives());
+        co_await ps::sleep(1s);
+        if (self.lives() == 1) co_await self.crash();
+        lives.push_back(100 + self.lives());
+    });
+    world.node("fate", [&](ps::sim::node&) -> ps::task<> {
+        co_await ps::sleep(2s);
+        EXPECT_FALSE(one.is_running());
+        EXPECT_EQ(one.ended_at() - ps::time_point(), 1s);
+        one.restart();
+    });
+    world.run();
+    EXPECT_EQ(lives, (std::vector<std::uint64_t>{1, 2, 102}));
+    EXPECT_EQ(world.imbalance(), "");
+}
+
+TEST(node, that_is_dead_is_unwound_and_reaches_nobody) {
+    ps::sim::world world(with_seed(0));
+    std::size_t heard = 0;
+    bool is_unwound = false;
+    auto& listener = world.service("listener", [&](ps::sim::node&) -> ps::task<ps::io_result<void>> {
+        auto at = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::any(80)));
+        for (;;) {
+            auto peer = co_await ps::or_return(at.accept());
+            auto const got = co_await ps::or_return(peer.receive());
+            heard += got.size();
+        }
+    });
+    auto& ghost = world.node("ghost", [&](ps::sim::node&) -> ps::task<ps::io_result<void>> {
+        auto peer = co_await ps::or_return(ps::tcp_stream::connect(listener.at(80)));
+        struct noted {
+            bool& is;
+            explicit noted(bool& what) : is(what) {}
+            noted(noted&&) = delete;
+            ~noted() { is = true; }
+        } const at_the_end(is_unwound);
+        auto const last_words = [](ps::tcp_stream* to) -> ps::task<> {
+            auto const bytes = bytes_of("I am dead");
+            (void)co_await to->send_all(bytes);
+        };
+        co_await ps::at_exit(last_words, &peer);
+        co_await ps::sleep_until(ps::never);
+        co_return {};
+    });
+    world.node("fate", [&](ps::sim::node&) -> ps::task<> {
+        co_await ps::sleep(1s);
+        ghost.kill();
+    });
+    world.run();
+    EXPECT_TRUE(is_unwound);
+    EXPECT_EQ(heard, 0U);
+    EXPECT_TRUE(world.books_balance()) << world.imbalance();
+}
+
+// A client that asks until it has an answer, whatever happens to the server meanwhile.
+ps::task<> ask_until_answered(ps::endpoint at, std::string& answer) {
+    for (;;) {
+        auto const got = co_await ps::with_timeout(1s, ask_echo(at, "word"));
+        if (got.has_value()) {
+            answer = *got;
+            co_return;
+        }
+        co_await ps::sleep(10ms);
+    }
+}
+
+TEST(node, can_be_killed_and_restarted_at_any_event) {
+    for (auto const how : {ps::sim::death::of_process, ps::sim::death::of_machine}) {
+        for (std::uint64_t seed = 0; seed < 4; ++seed) {
+            bool is_over = false; // before it could be killed
+            std::uint64_t killed_at = 0;
+            for (; !is_over; ++killed_at) {
+                ps::sim::world world(with_seed(seed));
+                auto& server = world.service("server", [](ps::sim::node&) { return serve_echo(); });
+                std::string answer;
+                world.node("client",
+                           [&](ps::sim::node&) { return ask_until_answered(server.at(echo_port), answer); });
+                world.before_each_step([&](std::uint64_t const step) {
+                    if (step != killed_at || server.lives() != 1) return;
+                    server.kill(how);
+                    server.restart();
+                });
+                world.run();
+                EXPECT_EQ(answer, "word") << world.replay();
+                EXPECT_TRUE(world.books_balance()) << world.imbalance() << world.replay();
+                is_over = server.lives() == 1;
+            }
+            EXPECT_GT(killed_at, 10U);
+        }
+    }
+}
+
+TEST(node, that_pauses_finds_that_its_clock_has_moved_on) {
+    ps::sim::world world(with_seed(0));
+    std::vector<ps::duration> ticks;
+    auto& sleeper = world.node("sleeper", [&](ps::sim::node&) -> ps::task<> {
+        for (int i = 0; i < 3; ++i) {
+            co_await ps::sleep(1s);
+            ticks.push_back(ps::this_task::now() - ps::time_point());
+        }
+    });
+    world.node("fate", [&](ps::sim::node&) -> ps::task<> {
+        co_await ps::sleep(1500ms);
+        sleeper.pause(10s);
+    });
+    world.run();
+    EXPECT_EQ(ticks, (std::vector<ps::duration>{1s, 11500ms, 12500ms}));
+}
+
+TEST(node, services_are_asked_to_stop_the_latest_first) {
+    ps::sim::world world(with_seed(5));
+    std::string order;
+    auto const serve = [&order](char name) {
+        return [&order, name](ps::sim::node&) -> ps::task<> {
+            struct noted {
+                std::string& in;
+                char what;
+                noted(std::string& where, char which) : in(where), what(which) {}
+                noted(noted&&) = delete;
+                ~noted() { in += what; }
+            } const at_the_end(order, name);
+            co_await ps::sleep_until(ps::never);
+        };
+    };
+    world.service("a", serve('a'));
+    world.service("b", serve('b'));
+    world.node("c", [](ps::sim::node&) -> ps::task<> { co_await ps::sleep(1s); });
+    world.run();
+    EXPECT_EQ(order, "ba");
+    EXPECT_EQ(world.imbalance(), "");
+}
+
+TEST(node, that_fails_is_in_the_books) {
+    ps::sim::world world(with_seed(0));
+    world.node("thrower", [](ps::sim::node&) -> ps::task<> {
+        co_await ps::sleep(1ms);
+        throw std::runtime_error("no more tea");
+    });
+    auto& other = world.node("other", [](ps::sim::node&) -> ps::task<ps::io_result<void>> {
+        co_await ps::sleep(1ms);
+        co_return std::unexpected(std::make_error_code(std::errc::no_space_on_device));
+    });
+    world.run();
+    EXPECT_NE(world.imbalance().find("node thrower failed: no more tea"), std::string::npos);
+    EXPECT_EQ(other.failure(), std::make_error_code(std::errc::no_space_on_device).message());
+}
+
+TEST(node, work_of_the_world_itself_meets_its_nodes) {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        ps::sim::world world(with_seed(seed));
+        auto& server = world.service("server", [](ps::sim::node&) { return serve_echo(); });
+        auto const answer = world.run(ask_echo(server.at(echo_port), "word"));
+        ASSERT_TRUE(answer.has_value());
+        EXPECT_EQ(answer.value(), "word");
+        EXPECT_NE(world.imbalance().find("node server still runs"), std::string::npos);
+        world.run();
+        EXPECT_EQ(world.imbalance(), "");
+    }
+}
+
+TEST(node, harmless_faults_are_survived) {
+    int refused = 0;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        auto options = with_seed(seed);
+        options.faults = ps::sim::faults::harmless();
+        ps::sim::world world(options);
+        auto& server = world.service("server", [](ps::sim::node&) { return serve_echo(); });
+        std::string answer;
+        world.node("client", [&](ps::sim::node&) -> ps::task<> {
+            for (answer = ""; answer.empty();) { // a socket of its own may be refused to it
+                auto const got = co_await ask_echo(server.at(echo_port), "word");
+                if (got.has_value()) answer = *got;
+                if (!server.is_running()) co_return; // its listener had no descriptor
+                if (!got.has_value() && got.error() == std::errc::connection_refused)
+                    co_await ps::sleep(10ms); // the server could not listen yet
+                else if (!got.has_value() && got.error() != std::errc::too_many_files_open)
+                    co_return;
+                refused += got.has_value() ? 0 : 1;
+            }
+        });
+        world.run();
+        if (!server.failure().empty()) continue;
+        EXPECT_EQ(answer, "word") << world.replay();
+        EXPECT_TRUE(world.books_balance()) << world.imbalance() << world.replay();
+    }
+    EXPECT_GT(refused, 0);
+}
+
+TEST(node, has_so_many_descriptors_and_no_more) {
+    auto options = with_seed(0);
+    options.faults.descriptors_max = 3;
+    ps::sim::world world(options);
+    auto& server = world.service("server", [](ps::sim::node&) { return serve_echo(); });
+    int opened = 0;
+    std::error_code why;
+    world.node("client", [&](ps::sim::node&) -> ps::task<> {
+        std::vector<ps::tcp_stream> all;
+        for (;;) {
+            auto one = co_await ps::tcp_stream::connect(server.at(echo_port));
+            if (!one.has_value()) {
+                why = one.error();
+                co_return;
+            }
+            all.push_back(std::move(*one));
+            ++opened;
+        }
+    });
+    world.run();
+    EXPECT_EQ(opened, 3);
+    EXPECT_EQ(why, std::errc::too_many_files_open);
+}
+
+TEST(node, the_trace_names_time_node_event_and_who_goes_on) {
+    ::setenv("PITSAW_SIM_TRACE", "1", 1);
+    ::testing::internal::CaptureStderr();
+    {
+        ps::sim::world world(with_seed(0));
+        ::unsetenv("PITSAW_SIM_TRACE");
+        auto& server = world.service("server", [](ps::sim::node&) { return serve_echo(); });
+        world.node("client", [&](ps::sim::node&) -> ps::task<> {
+            (void)co_await ask_echo(server.at(echo_port), "word");
+        });
+        world.run();
+    }
+    auto const trace = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(trace.find("client: connect on "), std::string::npos) << trace;
+    EXPECT_NE(trace.find("server: receive on "), std::string::npos) << trace;
+    EXPECT_NE(trace.find("client: resumes "), std::string::npos) << trace;
+    EXPECT_NE(trace.find("node_test.cpp"), std::string::npos) << trace;
+    EXPECT_NE(trace.find(" ms "), std::string::npos) << trace;
+}
+
+TEST(node, a_run_says_how_to_run_it_again) {
+    ps::sim::world world(with_seed(77));
+    auto const words = world.replay();
+    EXPECT_NE(words.find("seed 77, commit "), std::string::npos) << words;
+    EXPECT_NE(words.find("PITSAW_SIM_SEED=77 "), std::string::npos) << words;
+    EXPECT_NE(words.find("sim_laws"), std::string::npos) << words;
+}
+
+ps::task<> wait_for_ever() { co_await ps::sleep_until(ps::never); }
+
+TEST(node_death_test, a_deadlock_names_the_nodes_and_the_seed) {
+    auto const run = [] {
+        ps::sim::world world(with_seed(9));
+        world.node("sleepyhead", [](ps::sim::node&) { return wait_for_ever(); });
+        world.run();
+    };
+    EXPECT_DEATH(run(), "seed 9, commit (.|\n)*node sleepyhead still runs(.|\n)*deadlock");
+}
+
+TEST(node_death_test, a_run_without_an_end_is_found_out) {
+    auto const too_long = [] {
+        auto options = with_seed(0);
+        options.time_max = std::chrono::hours(1);
+        ps::sim::world world(options);
+        world.node("clock", [](ps::sim::node&) -> ps::task<> {
+            for (;;) co_await ps::sleep(1min);
+        });
+        world.run();
+    };
+    EXPECT_DEATH(too_long(), "the run goes on for too long");
+    auto const too_many_steps = [] {
+        auto options = with_seed(0);
+        options.steps_max = 1000;
+        ps::sim::world world(options);
+        world.node("spinner", [](ps::sim::node&) -> ps::task<> {
+            for (;;) co_await ps::this_task::yield();
+        });
+        world.run();
+    };
+    EXPECT_DEATH(too_many_steps(), "too many steps");
+}
+
+TEST(node_death_test, a_runtime_of_a_world_is_not_run_by_anybody_else) {
+    ps::sim::world world(with_seed(0));
+    EXPECT_DEATH((void)ps::sync_wait(world.get_runtime(), wait_for_ever()),
+                 "world.run, not sync_wait|deadlock");
+}
+
+} // namespace
