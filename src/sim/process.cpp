@@ -40,8 +40,6 @@ class current {
     executor* before_;
 };
 
-constexpr bool not_done = false;
-
 } // namespace
 
 process::process(world::parts& in, sim_host const on, std::string called, std::uint32_t const pool_buffers)
@@ -75,13 +73,18 @@ void process::become_a_ghost() noexcept {
 }
 
 bool process::is_over() const noexcept {
-    return is_done() && rt.loop().abandoned == 0 && net->statistics().in_flight == 0;
+    return has_ended_ && rt.loop().abandoned == 0 && net->statistics().in_flight == 0;
+}
+
+void process::forget_program() noexcept {
+    rt.loop().root = nullptr;
+    program_ = nullptr;
 }
 
 std::string process::end() {
     current const here(rt.loop());
-    rt.loop().root = nullptr;
-    program_ = nullptr;
+    forget_program();
+    has_ended_ = true;
     auto const ended = std::exchange(own_program_, nullptr);
     return ended->failure(); // the frame goes while its worker is the current one
 }
@@ -97,7 +100,7 @@ time_point process::next_at() noexcept {
 
 void process::step() noexcept {
     current const here(rt.loop());
-    rt.loop().step(program_ == nullptr ? not_done : program_->is_done(), world_.is_traced ? this : nullptr);
+    rt.loop().step(program_ == nullptr ? has_ended_ : program_->is_done(), world_.is_traced ? this : nullptr);
 }
 
 auto process::cancel_takes(operation const& op) noexcept -> std::optional<duration> {

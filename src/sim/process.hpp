@@ -29,13 +29,13 @@ class process final : sim_observer, worker_tracer {
     /// Nothing it does reaches the world any more; it unwinds.
     void become_a_ghost() noexcept;
 
-    [[nodiscard]] bool has_program() const noexcept { return program_ != nullptr; }
     [[nodiscard]] bool is_done() const noexcept { return program_ != nullptr && program_->is_done(); }
-    /// It has ended, and the driver has nothing of it left.
-    [[nodiscard]] bool is_over() const noexcept;
-    /// After that. What went wrong, or empty.
+    /// After that: destroys its program's frame, which may leave operations that are being cancelled. What
+    /// went wrong, or empty.
     [[nodiscard]] std::string end();
-    void forget_program() noexcept { program_ = nullptr; }
+    /// After the end the driver has nothing of it left.
+    [[nodiscard]] bool is_over() const noexcept;
+    void forget_program() noexcept;
 
     [[nodiscard]] bool is_due() noexcept;
     [[nodiscard]] time_point next_at() noexcept;
@@ -59,6 +59,7 @@ class process final : sim_observer, worker_tracer {
     environment env_;
     std::unique_ptr<program> own_program_;
     program* program_ = nullptr;
+    bool has_ended_ = false;
 };
 
 } // namespace pitsaw::inline v0::sim

@@ -79,21 +79,22 @@ void world::parts::kill(sim::node& which, death const how) {
 }
 
 void world::parts::end_life(node_parts& of) {
-    auto what = of.present->end();
-    of.ended_at = network.now();
-    if (of.failure.empty()) of.failure = std::move(what);
-    of.present.reset();
+    if (of.present->is_done()) {
+        auto what = of.present->end();
+        of.ended_at = network.now();
+        if (of.failure.empty()) of.failure = std::move(what);
+    }
+    if (of.present->is_over()) of.present.reset();
 }
 
 void world::parts::bury_the_dead() {
     for (auto const& each : nodes) {
         auto& node = *each->parts_;
         if (auto const how = std::exchange(node.dies_after_its_turn, std::nullopt)) kill(*each, *how);
-        if (node.present != nullptr && node.present->is_over()) end_life(node);
+        if (node.present != nullptr) end_life(node);
         std::erase_if(node.ghosts, [](std::unique_ptr<process> const& ghost) {
-            if (!ghost->is_over()) return false;
-            (void)ghost->end(); // it was killed: what its program makes of that is nobody's concern
-            return true;
+            if (ghost->is_done()) (void)ghost->end(); // it was killed: what it makes of that concerns nobody
+            return ghost->is_over();
         });
     }
 }

@@ -46,7 +46,6 @@ void world::run_own(program& chain) {
     parts_->run_until([&] { return chain.is_done(); });
     own.step(); // what was discarded last is to be closed now
     parts_->run_until([&] { return own.rt.loop().abandoned == 0; });
-    own.rt.loop().root = nullptr;
     own.forget_program();
 }
 

@@ -13,19 +13,6 @@ namespace {
 
 enum class way : std::uint8_t { finishes, resets };
 
-upstream_script stream_script() {
-    upstream_script made{{{10ms, std::string(stream_head)}}, false};
-    for (int i = 1; i <= 5; ++i)
-        made.steps.push_back({4ms, chunk("data: {\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":" +
-                                         std::to_string(i) + "}}\n\n")});
-    made.steps.push_back({4ms, chunk("data: [DONE]\n\n") + "0\r\n\r\n"});
-    return made;
-}
-upstream_script whole_script() {
-    return {{{300ms, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"}},
-            false};
-}
-
 /// A client that leaves after `span`; says when it left.
 task<io_result<void>> leave_after(endpoint at, pitsaw::duration span, bool is_stream, way how,
                                   pitsaw::time_point& left) {

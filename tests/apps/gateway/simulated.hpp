@@ -213,6 +213,23 @@ class simulated_gateway {
 inline constexpr std::string_view stream_head =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
+/// Five events with what was used so far, and the last.
+[[nodiscard]] inline upstream_script stream_script() {
+    upstream_script made{{{std::chrono::milliseconds(10), std::string(stream_head)}}, false};
+    for (int i = 1; i <= 5; ++i)
+        made.steps.push_back({std::chrono::milliseconds(4),
+                              chunk("data: {\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":" +
+                                    std::to_string(i) + "}}\n\n")});
+    made.steps.push_back({std::chrono::milliseconds(4), chunk("data: [DONE]\n\n") + "0\r\n\r\n"});
+    return made;
+}
+/// An answer of one piece, which takes its time.
+[[nodiscard]] inline upstream_script whole_script() {
+    return {{{std::chrono::milliseconds(300),
+              "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"}},
+            false};
+}
+
 /// A body without its chunks' framing, as far as it is there; `is_whole`: its last chunk too.
 struct unchunked {
     std::string bytes;
