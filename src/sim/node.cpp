@@ -24,7 +24,6 @@ node::node(std::unique_ptr<node_parts> parts) : parts_(std::move(parts)) {}
 node::~node() = default;
 
 std::string const& node::name() const noexcept { return parts_->name; }
-world& node::get_world() const noexcept { return parts_->in; }
 
 runtime& node::get_runtime() const {
     check(is_running(), "node::get_runtime: it does not run");

@@ -22,11 +22,9 @@ std::unique_ptr<sim_driver> make_driver(world::parts& in, sim_host const on, sim
     return driver;
 }
 
-runtime_options options_of(std::uint32_t const pool_buffers) {
-    runtime_options options;
-    options.is_closed_world = true;
-    options.pool_buffers = pool_buffers;
-    return options;
+runtime_options in_a_closed_world(runtime_options with) {
+    with.is_closed_world = true;
+    return with;
 }
 
 /// Makes a worker the thread's current one for a while.
@@ -42,9 +40,10 @@ class current {
 
 } // namespace
 
-process::process(world::parts& in, sim_host const on, std::string called, std::uint32_t const pool_buffers)
-    : name(std::move(called)), rt(make_driver(in, on, *this, net), options_of(pool_buffers)), world_(in) {
-    env_ = environment{rt.get_executor(), rt.loop().stop.get_token(), nullptr, nullptr};
+process::process(world::parts& in, sim_host const on, std::string called, runtime_options with)
+    : name(std::move(called)), rt(make_driver(in, on, *this, net), in_a_closed_world(std::move(with))),
+      world_(in) {
+    env_ = environment{rt.get_executor(), rt.loop().stop.get_token(), nullptr, rt.loop().local};
 }
 
 process::~process() = default;

@@ -19,7 +19,7 @@ namespace pitsaw::inline v0::sim {
 /// Lifetime: the world's parts'. Threads: the world's.
 class process final : sim_observer, worker_tracer {
   public:
-    process(world::parts& in, sim_host on, std::string name, std::uint32_t pool_buffers);
+    process(world::parts& in, sim_host on, std::string name, runtime_options with);
     process(process&&) = delete;
     ~process() override;
 

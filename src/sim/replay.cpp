@@ -40,18 +40,27 @@ std::string command_line() {
     return line;
 }
 
-} // namespace
-
-std::uint64_t seed_from_environment(std::uint64_t const otherwise) {
-    char const* const text = std::getenv("PITSAW_SIM_SEED");
+std::uint64_t number_from_environment(char const* name, std::uint64_t const otherwise, char const* wrong) {
+    char const* const text = std::getenv(name);
     if (text == nullptr) return otherwise;
     char* end = nullptr;
     errno = 0;
-    auto const seed = std::strtoull(text, &end, 10);
-    check(errno == 0 && end != text && *end == '\0',
-          "PITSAW_SIM_SEED is not a number of 64 bits: set it to the seed "
-          "that the failing run printed");
-    return seed;
+    auto const number = std::strtoull(text, &end, 10);
+    check(errno == 0 && end != text && *end == '\0', wrong);
+    return number;
+}
+
+} // namespace
+
+std::uint64_t seed_from_environment(std::uint64_t const otherwise) {
+    return number_from_environment("PITSAW_SIM_SEED", otherwise,
+                                   "PITSAW_SIM_SEED is not a number of 64 bits: set it to the seed "
+                                   "that the failing run printed");
+}
+
+std::uint64_t seeds_from_environment(std::uint64_t const otherwise) {
+    return number_from_environment("PITSAW_SIM_SEEDS", otherwise,
+                                   "PITSAW_SIM_SEEDS is not a number: it says how many seeds a test tries");
 }
 
 std::string world::replay() const {

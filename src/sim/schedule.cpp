@@ -21,6 +21,12 @@ sim::network_options network_of(world_options const& how) {
     return made;
 }
 
+runtime_options own_runtime(world_options const& how) {
+    runtime_options made;
+    made.pool_buffers = how.pool_buffers;
+    return made;
+}
+
 bool is_asked_for(char const* variable) {
     char const* const text = std::getenv(variable);
     return text != nullptr && std::strcmp(text, "0") != 0 && *text != '\0';
@@ -31,7 +37,7 @@ bool is_asked_for(char const* variable) {
 world::parts::parts(world& of, world_options const& how)
     : self(of), options(how), is_traced(is_asked_for("PITSAW_SIM_TRACE")), network(network_of(how), how.seed),
       choices(how.seed ^ 0x7475726e73), users(how.seed ^ 0x75736572), // two streams of numbers of their own
-      frames_before(frame_memory_statistics().live), own(*this, sim_host{}, "world", how.pool_buffers) {}
+      frames_before(frame_memory_statistics().live), own(*this, sim_host{}, "world", own_runtime(how)) {}
 
 world::parts::~parts() {
     end_everything();
@@ -56,7 +62,7 @@ void world::parts::begin(sim::node& of) {
     check(node.present == nullptr, "node::restart: it runs already; kill it, or wait for its end");
     network.power_on(node.host);
     ++node.lives;
-    auto made = std::make_unique<process>(*this, node.host, node.name, node.options.pool_buffers);
+    auto made = std::make_unique<process>(*this, node.host, node.name, node.options);
     made->start([&] { return node.make_program(of); });
     node.present = std::move(made);
 }

@@ -18,7 +18,7 @@ namespace pitsaw::inline v0::sim {
 /// What a node is made of. Lifetime: the world's.
 struct node_parts {
     node_parts(world& of, std::string called, sim_host at, node_options with)
-        : in(of), name(std::move(called)), host(at), options(with) {}
+        : in(of), name(std::move(called)), host(at), options(std::move(with)) {}
 
     world& in;
     std::string const name;

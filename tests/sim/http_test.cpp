@@ -151,7 +151,7 @@ TEST(http_nodes, a_server_that_dies_at_any_event_carries_out_nothing_twice) {
 TEST(http_nodes, whatever_the_network_does_nothing_is_carried_out_twice_or_left_over) {
     auto const first = ps::sim::seed_from_environment(1);
     int answered = 0, failed = 0;
-    for (auto seed = first; seed < first + 60; ++seed) {
+    for (auto seed = first; seed < first + ps::sim::seeds_from_environment(60); ++seed) {
         ps::sim::world_options with;
         with.seed = seed;
         with.faults = ps::sim::faults::some();
@@ -181,6 +181,7 @@ TEST(http_nodes, whatever_the_network_does_nothing_is_carried_out_twice_or_left_
         expect_right(book, had, world.replay());
         EXPECT_TRUE(world.books_balance()) << world.imbalance() << ", " << world.replay();
     }
+    if (ps::sim::seeds_from_environment(60) < 60) return;
     EXPECT_GT(answered, 0);
     EXPECT_GT(failed, 0);
 }

@@ -268,6 +268,21 @@ TEST(network, buffers_of_one_byte_carry_everything) {
     }
 }
 
+TEST(network, chunks_of_one_byte_carry_everything) {
+    ps::sim::node_options small;
+    small.pool_buffer_bytes = 1;
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        ps::sim::world world(with_seed(seed));
+        auto& server = world.service("server", [](ps::sim::node&) { return serve_echo(); }, small);
+        found one;
+        std::string const words(300, 'w');
+        world.node("client", [&](ps::sim::node&) { return ask(server.at(echo_port), words, one); }, small);
+        world.run();
+        EXPECT_EQ(*one.answer, words);
+        EXPECT_TRUE(world.books_balance()) << world.imbalance();
+    }
+}
+
 TEST(network, carries_so_many_bytes_in_a_second) {
     auto options = with_seed(0);
     options.network.bytes_per_second = 1'000'000;

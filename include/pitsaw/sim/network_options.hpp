@@ -17,7 +17,7 @@ namespace pitsaw::inline v0::sim {
 /// What was sent on one connection arrives in order, as TCP promises; between connections nothing is
 /// promised. What a partition or a machine without power keeps from arriving is sent again until it does, as
 /// TCP does, or until the sender gives up.
-/// Lifetime, threads: a value. Sources of the two times: tcp_retries2 and tcp_syn_retries of ip-sysctl, Linux.
+/// Lifetime, threads: a value. Sources of the two times: tcp_retries2 and tcp_syn_retries, Linux ip-sysctl.
 struct network_options {
     duration latency_min = std::chrono::microseconds(50);
     duration latency_max = std::chrono::microseconds(500); ///< each way, drawn for each send

@@ -1,5 +1,6 @@
 #pragma once
 #include <pitsaw/base/clock.hpp>
+#include <pitsaw/executor/runtime.hpp>
 #include <pitsaw/io/socket_address.hpp>
 #include <pitsaw/sim/program.hpp>
 #include <pitsaw/task/task.hpp>
@@ -31,11 +32,14 @@ enum class death : std::uint8_t {
     of_machine, ///< nobody says a word: peers learn of it when they ask after the restart, or give up
 };
 
-struct node_options {
-    node_options() {} // no aggregate: GCC 12.2 destroys one like this twice beside a co_await
-
-    /// As `runtime_options::pool_buffers`.
-    std::uint32_t pool_buffers = 256;
+/// Of the runtime that each life of a node gets. Its world is closed in any case.
+///
+/// ```cpp
+/// ps::sim::node_options small;
+/// small.pool_buffer_bytes = 1; // every received chunk has one byte
+/// ```
+struct node_options : runtime_options {
+    node_options() { pool_buffers = 256; } // a world has many
 };
 
 /// A machine of a simulated world that runs one program.
@@ -61,7 +65,6 @@ class node {
     ~node();
 
     [[nodiscard]] std::string const& name() const noexcept;
-    [[nodiscard]] world& get_world() const noexcept;
     /// Of its present life; a checked error while it has none.
     [[nodiscard]] runtime& get_runtime() const;
     [[nodiscard]] node_address at(std::uint16_t port) const noexcept;

@@ -39,6 +39,10 @@ struct world_options {
 /// Errors: a value that is no number ends the process with a message.
 [[nodiscard]] std::uint64_t seed_from_environment(std::uint64_t otherwise = 0);
 
+/// How many seeds a test is to try, from the environment variable PITSAW_SIM_SEEDS, else `otherwise`: few for
+/// each build, more for a night. Errors: as above.
+[[nodiscard]] std::uint64_t seeds_from_environment(std::uint64_t otherwise);
+
 /// A simulated world: machines that run unmodified programs, the network between them, one virtual time, one
 /// seed, one thread; and books that must balance.
 ///

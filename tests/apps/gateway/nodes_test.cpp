@@ -15,11 +15,7 @@ namespace sim = pitsaw::sim;
 
 namespace {
 
-/// How many worlds each test has; `PITSAW_SIM_SEEDS` says it otherwise.
-std::uint64_t seeds() {
-    char const* const text = std::getenv("PITSAW_SIM_SEEDS");
-    return text == nullptr ? 200 : std::strtoull(text, nullptr, 10);
-}
+std::uint64_t seeds() { return sim::seeds_from_environment(200); }
 
 /// The server looks after its client when a handler has run for 10 ms; the rest is the network's, twice.
 constexpr pitsaw::duration noticed_within = 12ms;
