@@ -8,9 +8,7 @@
 namespace pitsaw::inline v0 {
 namespace {
 
-constexpr auto failure(std::errc what) noexcept -> std::int32_t { return -static_cast<std::int32_t>(what); }
-
-struct later {
+struct arrives_later {
     template <class Packet> auto operator()(Packet const& a, Packet const& b) const noexcept -> bool {
         return a.at != b.at ? a.at > b.at : a.order > b.order;
     }
@@ -183,7 +181,7 @@ auto sim_network::transmit(packet what, time_point const not_before) -> time_poi
     } else {
         what.order = ++order_;
         under_way_.push_back(std::move(what));
-        std::ranges::push_heap(under_way_, later{});
+        std::ranges::push_heap(under_way_, arrives_later{});
     }
     return at;
 }
@@ -239,7 +237,7 @@ auto sim_network::next_at() const noexcept -> time_point {
 void sim_network::advance_to(time_point const then) {
     now_ = std::max(now_, then);
     while (!under_way_.empty() && under_way_.front().at <= now_) {
-        std::ranges::pop_heap(under_way_, later{});
+        std::ranges::pop_heap(under_way_, arrives_later{});
         auto next = std::move(under_way_.back());
         under_way_.pop_back();
         if (is_withheld(next))

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -139,6 +140,10 @@ class sim_network {
         bool is_cut = false;
         duration more{};
     };
+
+    [[nodiscard]] static constexpr auto failure(std::errc what) noexcept -> std::int32_t {
+        return -static_cast<std::int32_t>(what);
+    }
 
     // sockets.cpp
     [[nodiscard]] auto make(kind is, sim_host on) -> std::uint32_t;

@@ -7,11 +7,6 @@
 #include <system_error>
 
 namespace pitsaw::inline v0 {
-namespace {
-
-auto failure(std::errc what) noexcept -> std::int32_t { return -static_cast<std::int32_t>(what); }
-
-} // namespace
 
 std::int32_t const sim_network::would_block = failure(std::errc::operation_would_block);
 
