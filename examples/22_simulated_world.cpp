@@ -66,7 +66,7 @@ bool is_right(bool knows_orders) {
         world.run();
         is_over = bank.lives() == 1;
         if (book.balance == 10 && world.books_balance()) continue;
-        std::fprintf(stderr, "balance %d: %s\n", book.balance, world.replay().c_str());
+        std::fprintf(stderr, "balance %d: %s\n", book.balance, world.rerun().c_str());
         return false;
     }
     return true;

@@ -150,7 +150,7 @@ void engine::fail(std::string what, std::source_location const* where) {
     if (where != nullptr)
         report_.failure += std::string(" at ") + where->file_name() + ':' + std::to_string(where->line());
     report_.trace = trace();
-    report_.replay = replay();
+    report_.replay = rerun();
     running_->stack.switch_to(explorer_);
     std::unreachable();
 }

@@ -109,7 +109,7 @@ class engine {
     [[nodiscard]] auto trace() const -> std::string;
     [[nodiscard]] auto line(log_entry const& each) const -> std::string;
     [[nodiscard]] auto value_text(std::uint32_t object, detail::word value) const -> std::string;
-    [[nodiscard]] auto replay() const -> std::string;
+    [[nodiscard]] auto rerun() const -> std::string;
     [[nodiscard]] auto waits_text(virtual_thread const& of) const -> std::string;
 
     options how_;

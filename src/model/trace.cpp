@@ -155,7 +155,7 @@ auto engine::trace() const -> std::string {
 
 /// Each step's thread, how many of its steps follow each other, and which way the last of them went if it
 /// was not the first: "ab3/1a".
-auto engine::replay() const -> std::string {
+auto engine::rerun() const -> std::string {
     std::string text;
     std::uint32_t times = 0;
     log_entry const* last = nullptr;

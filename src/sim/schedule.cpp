@@ -178,7 +178,7 @@ void world::parts::end_everything() {
 }
 
 void world::parts::fail(char const* const what) const {
-    std::fprintf(stderr, "%s\n", self.replay().c_str());
+    std::fprintf(stderr, "%s\n", self.rerun().c_str());
     for (auto const& each : nodes)
         if (each->is_running()) std::fprintf(stderr, "node %s still runs\n", each->name().c_str());
     check(false, what);

@@ -110,9 +110,9 @@ TEST(http_nodes, orders_are_answered_in_every_world) {
             co_return co_await order(server.at(80), "other", 5, other);
         });
         world.run();
-        EXPECT_EQ(one.answered + other.answered, 10) << world.replay();
+        EXPECT_EQ(one.answered + other.answered, 10) << world.rerun();
         EXPECT_EQ(book.carried_out.size(), 10U);
-        EXPECT_TRUE(world.books_balance()) << world.imbalance() << ", " << world.replay();
+        EXPECT_TRUE(world.books_balance()) << world.imbalance() << ", " << world.rerun();
     }
 }
 
@@ -140,8 +140,8 @@ TEST(http_nodes, a_server_that_dies_at_any_event_carries_out_nothing_twice) {
             world.run();
             is_over = server.lives() == 1;
             failed += had.failed;
-            expect_right(book, had, world.replay());
-            EXPECT_TRUE(world.books_balance()) << world.imbalance() << ", " << world.replay();
+            expect_right(book, had, world.rerun());
+            EXPECT_TRUE(world.books_balance()) << world.imbalance() << ", " << world.rerun();
         }
         EXPECT_GT(killed_at, 20U);
     }
@@ -178,8 +178,8 @@ TEST(http_nodes, whatever_the_network_does_nothing_is_carried_out_twice_or_left_
         if (!server.failure().empty()) continue; // it had no descriptor to listen with
         answered += had.answered;
         failed += had.failed;
-        expect_right(book, had, world.replay());
-        EXPECT_TRUE(world.books_balance()) << world.imbalance() << ", " << world.replay();
+        expect_right(book, had, world.rerun());
+        EXPECT_TRUE(world.books_balance()) << world.imbalance() << ", " << world.rerun();
     }
     if (ps::sim::seeds_from_environment(60) < 60) return;
     EXPECT_GT(answered, 0);

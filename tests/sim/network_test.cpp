@@ -44,7 +44,7 @@ TEST(network, carries_bytes_from_node_to_node_in_every_world) {
         world.node("client", [&](ps::sim::node&) { return ask(server.at(echo_port), words, one); });
         world.run();
         ASSERT_TRUE(one.answer.has_value());
-        EXPECT_EQ(*one.answer, words) << world.replay();
+        EXPECT_EQ(*one.answer, words) << world.rerun();
         EXPECT_TRUE(world.books_balance()) << world.imbalance();
     }
 }
@@ -126,7 +126,7 @@ TEST(network, a_cut_withholds_what_is_sent_until_it_is_healed) {
         world.node("fate", fate);
         world.run();
         ASSERT_TRUE(one.answer.has_value());
-        EXPECT_EQ(*one.answer, "word") << world.replay();
+        EXPECT_EQ(*one.answer, "word") << world.rerun();
         if (seed == 0) EXPECT_GE(one.took, 5s - 1ms);
         EXPECT_TRUE(world.books_balance()) << world.imbalance();
     }
@@ -239,7 +239,7 @@ TEST(network, half_a_connection_goes_on) {
             }
         });
         world.run();
-        EXPECT_EQ(got, "the last words") << world.replay();
+        EXPECT_EQ(got, "the last words") << world.rerun();
         EXPECT_TRUE(world.books_balance()) << world.imbalance();
     }
 }

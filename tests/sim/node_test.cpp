@@ -49,7 +49,7 @@ TEST(node, that_is_killed_says_good_bye_as_its_kernel_does) {
             EXPECT_FALSE(server.is_running());
         });
         world.run();
-        EXPECT_EQ(seen.how, "the end of the stream") << world.replay();
+        EXPECT_EQ(seen.how, "the end of the stream") << world.rerun();
         EXPECT_GE(seen.at, server.ended_at());
         EXPECT_LE(seen.at - server.ended_at(), 1ms);
         EXPECT_TRUE(world.books_balance()) << world.imbalance();
@@ -171,8 +171,8 @@ TEST(node, can_be_killed_and_restarted_at_any_event) {
                     server.restart();
                 });
                 world.run();
-                EXPECT_EQ(answer, "word") << world.replay();
-                EXPECT_TRUE(world.books_balance()) << world.imbalance() << world.replay();
+                EXPECT_EQ(answer, "word") << world.rerun();
+                EXPECT_TRUE(world.books_balance()) << world.imbalance() << world.rerun();
                 is_over = server.lives() == 1;
             }
             EXPECT_GT(killed_at, 10U);
@@ -270,8 +270,8 @@ TEST(node, harmless_faults_are_survived) {
         });
         world.run();
         if (!server.failure().empty()) continue;
-        EXPECT_EQ(answer, "word") << world.replay();
-        EXPECT_TRUE(world.books_balance()) << world.imbalance() << world.replay();
+        EXPECT_EQ(answer, "word") << world.rerun();
+        EXPECT_TRUE(world.books_balance()) << world.imbalance() << world.rerun();
     }
     EXPECT_GT(refused, 0);
 }
@@ -322,7 +322,7 @@ TEST(node, the_trace_names_time_node_event_and_who_goes_on) {
 
 TEST(node, a_run_says_how_to_run_it_again) {
     ps::sim::world world(with_seed(77));
-    auto const words = world.replay();
+    auto const words = world.rerun();
     EXPECT_NE(words.find("seed 77, commit "), std::string::npos) << words;
     EXPECT_NE(words.find("PITSAW_SIM_SEED=77 "), std::string::npos) << words;
     EXPECT_NE(words.find("sim_laws"), std::string::npos) << words;

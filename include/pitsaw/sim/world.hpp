@@ -51,7 +51,7 @@ struct world_options {
 /// auto& server = world.service("server", [](ps::sim::node&) { return serve(ps::endpoint::any(80)); });
 /// world.node("client", [&](ps::sim::node&) { return visit(server.at(80)); });
 /// world.run();
-/// EXPECT_TRUE(world.books_balance()) << world.imbalance() << world.replay();
+/// EXPECT_TRUE(world.books_balance()) << world.imbalance() << world.rerun();
 /// ```
 /// The environment variable PITSAW_SIM_TRACE=1 makes it print every event and every resumed coroutine with
 /// its time, node and async stack.
@@ -104,7 +104,7 @@ class world {
     /// For choices of the test's own.
     [[nodiscard]] random_source& random() noexcept;
     /// What this run was and how to run it again: seed, commit, step and command.
-    [[nodiscard]] std::string replay() const;
+    [[nodiscard]] std::string rerun() const;
 
     /// Of the world's own machine.
     [[nodiscard]] runtime& get_runtime() noexcept;

@@ -148,7 +148,7 @@ TEST(gateway_nodes, a_client_that_leaves_at_any_moment_closes_the_upstream_and_i
         all.world.node("client", [&](sim::node& self) { return pay(self, all.at(), what, left); });
         all.world.node("witness", [](sim::node&) -> task<> { co_await pitsaw::sleep(2s); }); // who waits
         all.world.run();
-        SCOPED_TRACE(all.world.replay());
+        SCOPED_TRACE(all.world.rerun());
         ASSERT_EQ(all.world.imbalance(), "");
         ASSERT_EQ(all.provider.open, 0);
         ASSERT_LE(all.log.size(), 1U);
@@ -215,7 +215,7 @@ TEST(gateway_nodes, whatever_fails_each_call_is_accounted_once_and_nothing_stays
             }
         });
         all.world.run();
-        SCOPED_TRACE(all.world.replay());
+        SCOPED_TRACE(all.world.rerun());
         for (auto const* const each : {&all.provider_node, &all.gateway_node}) ASSERT_EQ(each->failure(), "");
         all.expect_that_accounts_agree();
         ASSERT_EQ(all.provider.open, 0);

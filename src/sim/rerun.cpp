@@ -63,7 +63,7 @@ std::uint64_t seeds_from_environment(std::uint64_t const otherwise) {
                                    "PITSAW_SIM_SEEDS is not a number: it says how many seeds a test tries");
 }
 
-std::string world::replay() const {
+std::string world::rerun() const {
     return "seed " + std::to_string(seed()) + ", commit " + commit + ", step " + std::to_string(steps()) +
            ": PITSAW_SIM_SEED=" + std::to_string(seed()) + " " + command_line();
 }
