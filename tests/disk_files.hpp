@@ -34,7 +34,9 @@ using disk_names_list = std::vector<std::string>;
                                                    std::string_view text = "") {
     auto const file = on.open(path, creating_disk_file());
     EXPECT_TRUE(file.has_value());
-    if (!text.empty()) EXPECT_EQ(on.append(*file, std::as_bytes(std::span(text))), text.size());
+    if (!text.empty()) {
+        EXPECT_EQ(on.append(*file, std::as_bytes(std::span(text))), text.size());
+    }
     return *file;
 }
 

@@ -53,7 +53,7 @@ class disk_names {
     [[nodiscard]] auto collect() -> std::set<std::uint32_t>;
 
   private:
-    struct directory {
+    struct listing {
         entries cached, durable;
     };
     struct effect {
@@ -72,7 +72,7 @@ class disk_names {
     [[nodiscard]] static auto rests_on(operation const& later, operation const& earlier) -> bool;
     static void set(entries& in, effect const& how);
 
-    std::map<std::uint32_t, directory> directories_;
+    std::map<std::uint32_t, listing> directories_;
     std::deque<operation> operations_; // not durable, oldest first
 };
 

@@ -93,7 +93,9 @@ TEST(disk, a_rename_between_directories_is_durable_once_both_are_synced) {
         (void)make_durable_disk_file(one, "a", "text");
         EXPECT_TRUE(one.rename("a", "d/b").has_value());
         EXPECT_TRUE(one.sync_directory("d").has_value());
-        if (both) EXPECT_TRUE(one.sync_directory("").has_value());
+        if (both) {
+            EXPECT_TRUE(one.sync_directory("").has_value());
+        }
         one.power_loss();
         EXPECT_EQ(content_at(one, both ? "d/b" : "a"), "text");
         EXPECT_EQ(one.list(both ? "" : "d"), both ? disk_names_list{"d"} : disk_names_list());
