@@ -13,6 +13,15 @@
 
 namespace pitsaw::testing {
 
+/// Seeds that a property is tried with: fewer where each costs twenty times as much.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr std::uint64_t disk_seeds = 300;
+#elif defined(__has_feature)
+inline constexpr std::uint64_t disk_seeds = __has_feature(address_sanitizer) ? 300 : 3000;
+#else
+inline constexpr std::uint64_t disk_seeds = 3000;
+#endif
+
 /// What a directory lists.
 using disk_names_list = std::vector<std::string>;
 

@@ -3,6 +3,8 @@
 #include <pitsaw/base/random.hpp>
 #include <pitsaw/sim/disk.hpp>
 
+#include "disk_files.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -171,7 +173,8 @@ template <class Storage> class record_log {
 }
 
 TEST(disk_log, what_it_has_acknowledged_survives_every_power_loss) {
-    for (std::uint64_t seed = 0; seed < 3000; ++seed) ASSERT_EQ(fault_of(seed, {}), "") << "seed " << seed;
+    for (std::uint64_t seed = 0; seed < ps::testing::disk_seeds; ++seed)
+        ASSERT_EQ(fault_of(seed, {}), "") << "seed " << seed;
 }
 
 TEST(disk_log, without_a_sync_it_is_caught) {

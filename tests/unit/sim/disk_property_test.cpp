@@ -31,7 +31,7 @@ using ps::testing::make_disk_file;
 namespace {
 
 constexpr std::size_t sector = 512;
-constexpr std::uint64_t seeds = 3000;
+constexpr auto seeds = ps::testing::disk_seeds;
 
 [[nodiscard]] std::string random_text(random_source& random, std::size_t bytes) {
     std::string text(bytes, '\0');
@@ -105,9 +105,9 @@ class content_model {
 };
 
 struct content_counts {
-    int failed_syncs = 0;
-    int losses = 0;      // power losses that changed what the file holds
-    std::string wrong{}; // the first fault
+    std::uint64_t failed_syncs = 0;
+    std::uint64_t losses = 0; // power losses that changed what the file holds
+    std::string wrong{};      // the first fault
 };
 
 void one_call(disk& on, disk_file& file, content_model& model, random_source& random,
@@ -160,23 +160,23 @@ void one_call(disk& on, disk_file& file, content_model& model, random_source& ra
 }
 
 TEST(disk_property, what_was_synced_is_there_and_each_sector_is_whole) {
-    int losses = 0;
+    std::uint64_t losses = 0;
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         auto const counts = live_through_power_losses(seed, 0);
         ASSERT_EQ(counts.wrong, "") << "seed " << seed;
         losses += counts.losses;
     }
-    EXPECT_GT(losses, 1000);
+    EXPECT_GT(losses, seeds / 3);
 }
 
 TEST(disk_property, what_a_failed_sync_lost_is_the_only_thing_that_a_later_one_does_not_write) {
-    int failed_syncs = 0;
+    std::uint64_t failed_syncs = 0;
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         auto const counts = live_through_power_losses(seed, 30);
         ASSERT_EQ(counts.wrong, "") << "seed " << seed;
         failed_syncs += counts.failed_syncs;
     }
-    EXPECT_GT(failed_syncs, 1000);
+    EXPECT_GT(failed_syncs, seeds / 3);
 }
 
 // The checks above can fail: a model that takes a failed sync for one that worked finds itself wrong.
@@ -329,7 +329,7 @@ void one_change_of_names(disk& on, name_model& model, random_source& random, int
 }
 
 TEST(disk_property, a_name_is_old_or_new_and_no_file_is_lost_between_two) {
-    int changed = 0;
+    std::uint64_t changed = 0;
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         disk_options options;
         options.seed = seed;
@@ -349,13 +349,13 @@ TEST(disk_property, a_name_is_old_or_new_and_no_file_is_lost_between_two) {
             ASSERT_EQ(model.recover(found), "") << "seed " << seed << " round " << round;
         }
     }
-    EXPECT_GT(changed, 1000);
+    EXPECT_GT(changed, seeds / 3);
 }
 
 // ---- A full disk
 
 TEST(disk_property, a_full_disk_changes_nothing_and_its_books_balance) {
-    int refused = 0;
+    std::uint64_t refused = 0;
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         disk_options options;
         options.seed = seed;
@@ -400,7 +400,7 @@ TEST(disk_property, a_full_disk_changes_nothing_and_its_books_balance) {
             ASSERT_LE(used, options.capacity_bytes);
         }
     }
-    EXPECT_GT(refused, 1000);
+    EXPECT_GT(refused, seeds / 3);
 }
 
 } // namespace
