@@ -87,8 +87,11 @@ ps::task<ps::io_result<std::string>> impatient_message(ps::sim::world& in, bool 
     ps::buffered_reader reader{far};
     co_await ps::or_return(near.send_all(bytes_of("\x03"
                                                   "a")));
-    auto const early = by_line ? co_await ps::with_timeout(1s, next_line(reader))
-                               : co_await ps::with_timeout(1s, next_message(reader));
+    ps::io_result<std::string> early;
+    if (by_line)
+        early = co_await ps::with_timeout(1s, next_line(reader));
+    else
+        early = co_await ps::with_timeout(1s, next_message(reader));
     EXPECT_EQ(early.error(), std::errc::timed_out);
     co_await ps::or_return(near.send_all(bytes_of("bc\n")));
     co_return co_await next_line(reader);
