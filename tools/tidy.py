@@ -34,7 +34,7 @@ for folder in PUBLIC[PUBLIC.index("io"):]:
     ALLOWED[folder].add("driver side")
 ALLOWED["poll"].add("scope")  # a pollable task is joined by its group
 ALLOWED["driver side"] = {"base", "driver side", "io/result"}
-ALLOWED["sim"] = below("net") | {"sim", "driver side"}
+ALLOWED["sim"] = below("net") | {"sim", "driver side", "io/result"}
 ALLOWED["model"] = {"model"}  # checks the library, so it stands beside it
 ALLOWED["adapters"] = set(PUBLIC) | {"adapters", "driver side"}
 ALLOWED["pitsaw"] = set(PUBLIC) - {"http"} | {"driver side"}

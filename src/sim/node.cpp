@@ -41,6 +41,8 @@ std::uint64_t node::lives() const noexcept { return parts_->lives; }
 time_point node::ended_at() const noexcept { return parts_->ended_at; }
 std::string const& node::failure() const noexcept { return parts_->failure; }
 
+disk& node::get_disk() noexcept { return parts_->own_disk; }
+
 void node::stop() noexcept {
     if (is_running()) parts_->present->stop();
 }

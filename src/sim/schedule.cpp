@@ -49,7 +49,10 @@ world::parts::~parts() {
 }
 
 sim::node& world::parts::add(std::string name, maker body, bool const is_service, node_options const& with) {
-    auto made = std::make_unique<node_parts>(self, std::move(name), network.add_host(), with);
+    auto how = with;
+    how.disk.seed = options.seed + nodes.size();
+    if (options.is_calm) how.disk.faults.short_percent = 0;
+    auto made = std::make_unique<node_parts>(self, std::move(name), network.add_host(), std::move(how));
     made->is_service = is_service;
     made->make_program = std::move(body);
     auto& node = *nodes.emplace_back(new sim::node(std::move(made)));
@@ -76,10 +79,13 @@ void world::parts::kill(sim::node& which, death const how) {
     }
     node.dies_after_its_turn.reset();
     node.ended_at = network.now();
-    if (how == death::of_machine)
+    if (how == death::of_machine) {
         network.power_off(node.host);
-    else
+        node.own_disk.power_loss();
+    } else {
         network.close_all(node.host);
+        node.own_disk.kill();
+    }
     node.present->become_a_ghost();
     node.ghosts.push_back(std::move(node.present));
 }

@@ -18,12 +18,13 @@ namespace pitsaw::inline v0::sim {
 /// What a node is made of. Lifetime: the world's.
 struct node_parts {
     node_parts(world& of, std::string called, sim_host at, node_options with)
-        : in(of), name(std::move(called)), host(at), options(std::move(with)) {}
+        : in(of), name(std::move(called)), host(at), options(std::move(with)), own_disk(options.disk) {}
 
     world& in;
     std::string const name;
     sim_host const host;
     node_options const options;
+    disk own_disk;
     bool is_service = false;
     std::move_only_function<std::unique_ptr<program>(sim::node&)> make_program;
     std::unique_ptr<process> present;             ///< null: it does not run

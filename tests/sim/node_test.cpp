@@ -180,6 +180,40 @@ TEST(node, can_be_killed_and_restarted_at_any_event) {
     }
 }
 
+TEST(node, finds_on_its_disk_what_was_synced_before_it_died) {
+    for (auto const how : {ps::sim::death::of_process, ps::sim::death::of_machine}) {
+        ps::sim::world world(with_seed(0));
+        ps::sim::node_options with;
+        with.disk.faults.lost_percent = 100;
+        std::string found;
+        auto& writer = world.node(
+            "writer",
+            [&](ps::sim::node& self) -> ps::task<> {
+                auto& disk = self.get_disk();
+                ps::sim::disk_open_options create;
+                create.create = true;
+                auto const file = disk.open("log", create).value();
+                if (self.lives() == 1) {
+                    auto const synced = bytes_of("synced"), unsynced = bytes_of(" and not");
+                    EXPECT_EQ(disk.append(file, synced), synced.size());
+                    EXPECT_TRUE(disk.sync(file).has_value() && disk.sync_directory("").has_value());
+                    EXPECT_EQ(disk.append(file, unsynced), unsynced.size());
+                    co_await self.crash(how);
+                }
+                found.resize(disk.size(file).value());
+                EXPECT_EQ(disk.read_at(file, 0, std::as_writable_bytes(std::span(found))), found.size());
+            },
+            with);
+        world.node("fate", [&](ps::sim::node&) -> ps::task<> {
+            co_await ps::sleep(1s);
+            writer.restart();
+        });
+        world.run();
+        EXPECT_EQ(found, how == ps::sim::death::of_process ? "synced and not" : "synced");
+        EXPECT_EQ(world.imbalance(), "");
+    }
+}
+
 TEST(node, that_pauses_finds_that_its_clock_has_moved_on) {
     ps::sim::world world(with_seed(0));
     std::vector<ps::duration> ticks;

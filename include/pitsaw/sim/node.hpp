@@ -2,6 +2,7 @@
 #include <pitsaw/base/clock.hpp>
 #include <pitsaw/executor/runtime.hpp>
 #include <pitsaw/io/socket_address.hpp>
+#include <pitsaw/sim/disk.hpp>
 #include <pitsaw/sim/program.hpp>
 #include <pitsaw/task/task.hpp>
 
@@ -32,7 +33,7 @@ enum class death : std::uint8_t {
     of_machine, ///< nobody says a word: peers learn of it when they ask after the restart, or give up
 };
 
-/// Of the runtime that each life of a node gets. Its world is closed in any case.
+/// Of the runtime that each life of a node gets, and of its machine. Its world is closed in any case.
 ///
 /// ```cpp
 /// ps::sim::node_options small;
@@ -40,6 +41,8 @@ enum class death : std::uint8_t {
 /// ```
 struct node_options : runtime_options {
     node_options() { pool_buffers = 256; } // a world has many
+
+    disk_options disk; ///< its seed is drawn from the world's
 };
 
 /// A machine of a simulated world that runs one program.
@@ -76,6 +79,10 @@ class node {
     [[nodiscard]] time_point ended_at() const noexcept;
     /// What was wrong when its program ended, of any life: an exception's or an error's text; else empty.
     [[nodiscard]] std::string const& failure() const noexcept;
+
+    /// It outlives the node's programs: a kill closes its files, and one of the machine loses what was not
+    /// synced.
+    [[nodiscard]] disk& get_disk() noexcept;
 
     /// Asks its program to stop.
     void stop() noexcept;

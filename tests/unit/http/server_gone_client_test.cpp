@@ -89,7 +89,34 @@ result visit(char const* target) {
     co_return co_await ps::testing::while_served(routes, what);
 }
 
+ps::task<http::response> note_why(ps::stop_reason& why, bool& is_over) {
+    auto const end = co_await ps::as_outcome(ps::sleep(1h));
+    why = end.reason();
+    is_over = true;
+    co_return http::response();
+}
+
+result break_while_asking() {
+    bool is_over = false;
+    auto why = ps::stop_reason::none;
+    http::router routes;
+    routes.get("/", [&](http::request&) { return note_why(why, is_over); });
+    auto const what = [&is_over](ps::endpoint at) -> result {
+        auto peer = co_await ps::or_return(ps::tcp_stream::connect(at));
+        co_await ps::or_return(ask(peer, "/"));
+        co_await ps::sleep(50ms); // longer than `watch_after`
+        co_await ps::or_return(break_off(peer));
+        co_await wait_until([&is_over] { return is_over; });
+        co_return {};
+    };
+    co_await ps::or_return(ps::testing::while_served(routes, what));
+    EXPECT_EQ(why, ps::stop_reason::peer_gone);
+    co_return {};
+}
+
 using gone_client = ps::testing::on_a_driver;
+
+TEST_P(gone_client, is_the_reason_of_its_handlers_stop) { run(break_while_asking()); }
 
 TEST_P(gone_client, stops_a_handler_that_writes_and_the_loop_does_not_spin) { run(visit("/busy")); } // HT12
 TEST_P(gone_client, stops_a_handler_that_is_silent_and_the_loop_does_not_spin) {
