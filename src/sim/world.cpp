@@ -1,8 +1,11 @@
+#include "sim/fault_driver.hpp"
 #include "sim/world_parts.hpp"
+#include "task/allocation_watch.hpp"
 
 #include <pitsaw/base/check.hpp>
 #include <pitsaw/task/frame_memory.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -11,13 +14,12 @@ namespace pitsaw::inline v0::sim {
 
 namespace {
 
-std::unique_ptr<sim_driver> make_driver(world_options const options, sim_observer& observer,
-                                        sim_driver*& made) {
+std::unique_ptr<driver> make_driver(world_options const options, sim_observer& observer, sim_driver*& made) {
     auto driver_options = options.is_calm ? sim_driver_options::calm() : sim_driver_options();
     driver_options.seed = options.seed;
     auto driver = std::make_unique<sim_driver>(driver_options, &observer);
     made = driver.get();
-    return driver;
+    return std::make_unique<fault_driver>(std::move(driver));
 }
 
 runtime_options closed_world(world_options const& of) {
@@ -72,6 +74,7 @@ time_point world::now() const noexcept { return parts_->net->now(); }
 void world::advance(duration const by) { parts_->net->advance(by); }
 
 std::pair<descriptor, descriptor> world::make_stream_pair() {
+    unwatched_allocations const kernel;
     auto const [left, right] = parts_->net->make_stream_pair();
     parts_->streams.push_back(left);
     parts_->streams.push_back(right);
@@ -106,8 +109,16 @@ std::string world::imbalance() const {
     expect_none(static_cast<std::int64_t>(worker.timers.size()), "timers armed");
     expect_none(worker.foreign, "foreign completions awaited");
     expect_none(worker.unwinding, "unwindings not ended");
-    if (parts_->streams.empty())
-        expect_none(static_cast<std::int64_t>(statistics.objects_open), "sockets not closed");
+    // The ends that were made for the user are his to close, or the world's.
+    auto const users = std::ranges::count_if(parts_->streams, [&](descriptor const end) {
+        socket_command look{.what = socket_command::peer_address};
+        return parts_->net->control(end, look).has_value();
+    });
+    expect_none(static_cast<std::int64_t>(statistics.descriptors_open) - users, "descriptors not closed");
+    expect_none(static_cast<std::int64_t>(statistics.objects_open) - users, "sockets not closed");
+    auto const& bytes = statistics.traffic;
+    expect_none(static_cast<std::int64_t>(bytes.sent - bytes.received - bytes.readable - bytes.discarded),
+                "bytes lost");
     expect_none(static_cast<std::int64_t>(statistics.buffers_out), "pool buffers not given back");
     expect_none(worker.ready.empty() ? 0 : 1, "ready queue not empty");
     return found;

@@ -64,6 +64,7 @@ class world {
 
   private:
     friend class stop_harness;
+    friend class fault_harness;
     struct parts;
     std::unique_ptr<parts> parts_;
 };
