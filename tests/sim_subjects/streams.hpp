@@ -90,7 +90,7 @@ inline result receive_into_a_vector(link& over) {
 
 template <auto Send, auto Receive> result talk(surroundings& at) {
     link over(at);
-    auto const both = co_await when_all(Send(over), Receive(over));
+    auto const both = co_await when_all(Receive(over), Send(over)); // who receives has to wait
     co_return both.has_value() ? io_result<void>() : std::unexpected(both.error());
 }
 
@@ -143,7 +143,7 @@ inline result copies(surroundings& at) {
         co_await or_return(both.from.left.shutdown_send());
         co_return {};
     };
-    auto const done = co_await when_all(sends(), both.work.run(), receive_leases(both.to));
+    auto const done = co_await when_all(receive_leases(both.to), both.work.run(), sends());
     co_return done.has_value() ? io_result<void>() : std::unexpected(done.error());
 }
 inline result sees_the_end(surroundings& at) {
@@ -198,7 +198,7 @@ inline result erased(surroundings& at) {
         }
         co_return {};
     };
-    auto const both = co_await when_all(sends(), receives());
+    auto const both = co_await when_all(receives(), sends());
     co_return both.has_value() ? io_result<void>() : std::unexpected(both.error());
 }
 inline result receives_or_gives_up(surroundings& at) {

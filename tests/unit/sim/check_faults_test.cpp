@@ -27,6 +27,7 @@ class every_awaitable_under_faults : public ::testing::TestWithParam<subjects::s
             at.is_whole = false;
             return run(GetParam(), at);
         };
+        options.first_seed = ps::sim::seed_from_environment(1);
         options.books = {&at.values, &at.bytes};
         bool is_first = true;
         options.verify = [&](ps::sim::run_ending) {
@@ -40,7 +41,11 @@ class every_awaitable_under_faults : public ::testing::TestWithParam<subjects::s
     }
 };
 
-TEST_P(every_awaitable_under_faults, leaves_nothing_behind_whatever_fails) { fail_everywhere(subjects::run); }
+TEST_P(every_awaitable_under_faults, leaves_nothing_behind_whatever_fails) {
+    ps::sim::check_faults_options options;
+    options.seeds = 6;
+    fail_everywhere(subjects::run, options);
+}
 
 TEST_P(every_awaitable_under_faults, leaves_nothing_behind_under_a_timeout_whatever_fails) {
     ps::sim::check_faults_options options;

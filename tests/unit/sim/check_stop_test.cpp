@@ -34,6 +34,7 @@ class every_awaitable : public ::testing::TestWithParam<subjects::subject> {
             at.is_whole = false;
             return run(GetParam(), at);
         };
+        options.first_seed = ps::sim::seed_from_environment(1);
         options.books = {&at.values, &at.bytes};
         bool is_first = true;
         options.verify = [&](bool) {
@@ -46,7 +47,11 @@ class every_awaitable : public ::testing::TestWithParam<subjects::subject> {
     }
 };
 
-TEST_P(every_awaitable, loses_nothing_when_stopped_at_any_suspension) { stop_everywhere(subjects::run); }
+TEST_P(every_awaitable, loses_nothing_when_stopped_at_any_suspension) {
+    ps::sim::check_stop_options options;
+    options.seeds = 6;
+    stop_everywhere(subjects::run, options);
+}
 
 TEST_P(every_awaitable, loses_nothing_when_stopped_under_a_timeout) {
     ps::sim::check_stop_options options;
