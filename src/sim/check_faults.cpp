@@ -106,6 +106,7 @@ class fault_harness final : worker_observer, allocation_watch {
     [[noreturn]] void end_the_process(char const* const what) noexcept {
         unwatched_allocations const own;
         std::fprintf(stderr, "check_faults: %s, %s\n", describe(plan_, result_).c_str(), what);
+        words_.set(""); // it has been said
         std::abort();
     }
 

@@ -116,6 +116,7 @@ class stop_harness final : worker_observer {
 
     [[noreturn]] void end_the_process(char const* what) noexcept {
         std::fprintf(stderr, "check_stop: %s, %s\n", describe(plan_, result_).c_str(), what);
+        words_.set(""); // it has been said
         std::abort();
     }
 

@@ -66,7 +66,8 @@ void last_words::set(std::string what) { text_ = std::move(what); }
 // safe.
 void last_words::aborting(int) {
     auto const* const self = words_of_the_process.load();
-    if (self != nullptr) std::fprintf(stderr, "%s: aborted in %s\n", self->harness_, self->text_.c_str());
+    if (self != nullptr && !self->text_.empty())
+        std::fprintf(stderr, "%s: aborted in %s\n", self->harness_, self->text_.c_str());
 }
 
 } // namespace pitsaw::inline v0::sim

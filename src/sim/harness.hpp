@@ -33,7 +33,7 @@ class last_words {
     last_words(last_words&&) = delete;
     ~last_words();
 
-    /// Set whenever more is known; at hand when there is no memory any more.
+    /// Set whenever more is known; at hand when there is no memory any more. Empty: nothing is to be said.
     void set(std::string what);
 
   private:

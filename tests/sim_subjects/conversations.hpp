@@ -40,6 +40,20 @@ inline result posts(http::client& client, endpoint at) {
         co_return std::unexpected(std::make_error_code(std::errc::bad_message));
     co_return {};
 }
+inline async_generator<std::string> pieces() {
+    for (int i = 0; i < 3; ++i) {
+        co_await sleep(1ms);
+        co_yield std::string(40, 'x');
+    }
+}
+inline result uploads_a_stream(http::client& client, endpoint at) {
+    http::client_request ask(http::method::post, "a", "/echo");
+    ask.body() = http::body(pieces());
+    auto reply = co_await or_return(client.send(at, std::move(ask)));
+    auto const whole = co_await or_return(http::read_all(reply.body(), 1000));
+    if (whole.size() != 120) co_return std::unexpected(std::make_error_code(std::errc::bad_message));
+    co_return {};
+}
 inline result reads_a_stream(http::client& client, endpoint at) {
     http::client_request ask(http::method::get, "a", "/stream");
     auto reply = co_await or_return(client.send(at, std::move(ask)));

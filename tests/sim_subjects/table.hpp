@@ -52,6 +52,7 @@ inline constexpr subject of_many_tasks[] = {
     {"a_hundred_children", a_hundred_children},
     {"http_get", over_http<gets>},
     {"http_post", over_http<posts>},
+    {"http_upload", over_http<uploads_a_stream>},
     {"http_stream", over_http<reads_a_stream>},
 };
 
