@@ -3,6 +3,7 @@ include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/pitsaw)
 install(TARGETS ${installed_targets} EXPORT pitsaw-targets)
+install(TARGETS pitsaw_sim_allocations EXPORT pitsaw-targets OBJECTS DESTINATION ${CMAKE_INSTALL_LIBDIR}/pitsaw)
 install(DIRECTORY include/pitsaw DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT pitsaw-targets NAMESPACE pitsaw:: DESTINATION ${package_folder})
 

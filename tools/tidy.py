@@ -44,7 +44,7 @@ ALLOWED["io/result"] = ALLOWED["driver side"]
 PRIVATE = {folder: {"src/os"} for folder in PUBLIC}
 PRIVATE["executor"].add("src/loop")  # a runtime owns its workers
 PRIVATE["io"] = {"src/os", "src/loop"}  # a leaf hands its operation to the worker
-PRIVATE["sim"] = {"src/driver", "src/loop"}
+PRIVATE["sim"] = {"src/driver", "src/loop", "src/task"}  # a harness looks at everything
 PRIVATE["loop"] = {"src/driver", "src/os"}  # says which limit refused a driver
 PRIVATE["driver"] = {"src/os"}
 PRIVATE["os"] = set()

@@ -85,9 +85,11 @@ void hide(std::string& in, std::string_view const key) {
 gateway_service::gateway_service(config how, surroundings with)
     : config_(std::move(how)), with_(std::move(with)), ledger_(with_.log, with_.clock),
       spool_{config_.spool_folder, config_.spool_bytes_max} {
-    for (auto const& one : config_.providers)
+    for (auto const& one : config_.providers) {
+        ledger_.know(one.name);
         providers_.push_back(one.what == provider_config::kind::mock ? make_mock_provider(one)
                                                                      : make_openai_provider(one));
+    }
 }
 
 bool gateway_service::is_known(http::request const& request) const {
@@ -115,7 +117,7 @@ std::string gateway_service::models() const {
 }
 
 std::string gateway_service::metrics_text() const {
-    return ledger_.counted().text(with_.log_lines_dropped());
+    return ledger_.counted().text(with_.log_lines_dropped() + ledger_.lines_lost());
 }
 
 pitsaw::task<http::response> gateway_service::relay(http::request& request, std::string_view const route) {

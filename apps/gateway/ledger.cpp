@@ -21,6 +21,7 @@ std::int64_t in_microseconds(pitsaw::duration value) {
 } // namespace
 
 void ledger::ended(call_facts const& call) {
+    ++lines_lost_; // until it is written
     metrics_.ended(call);
     boost::json::object line{{"time", clock_()},
                              {"call", ++number_},
@@ -40,6 +41,7 @@ void ledger::ended(call_facts const& call) {
         line["completion_tokens"] = call.usage.completion;
     }
     lines_(boost::json::serialize(line));
+    --lines_lost_;
 }
 
 void ledger::refused(std::string_view const route, unsigned const status) {
@@ -66,7 +68,7 @@ call_record::~call_record() {
     facts.took = pitsaw::current_executor()->now() - began_;
     try {
         ledger_.ended(facts);
-    } catch (...) { // no memory: this line is lost, and the calls go on
+    } catch (...) { // no memory: this line is lost, which is counted, and the calls go on
         pitsaw::current_executor()->lost_error(std::current_exception());
     }
 }

@@ -21,11 +21,14 @@ class ledger {
     ledger(line_sink lines, wall_clock clock) : lines_(std::move(lines)), clock_(clock) {}
     ledger(ledger&&) = delete;
 
+    void know(std::string_view provider) { metrics_.know(provider); }
     void began() noexcept { metrics_.began(); }
     void ended(call_facts const& call);
     /// A request that did not become a call.
     void refused(std::string_view route, unsigned status);
     void forgotten() noexcept { metrics_.forgotten(); }
+    /// Lines that there was no memory for.
+    [[nodiscard]] std::uint64_t lines_lost() const noexcept { return lines_lost_; }
     [[nodiscard]] metrics const& counted() const noexcept { return metrics_; }
 
   private:
@@ -33,6 +36,7 @@ class ledger {
     line_sink lines_;
     wall_clock clock_;
     std::uint64_t number_ = 0; // of calls written down
+    std::uint64_t lines_lost_ = 0;
 };
 
 /// A call from its head to its end, wherever that comes: its destructor writes it down.

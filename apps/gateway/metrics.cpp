@@ -63,13 +63,22 @@ void metrics::histogram::add(pitsaw::duration const value) noexcept {
 
 void metrics::ended(call_facts const& call) {
     --open_;
-    ++calls_[{std::string(call.route), std::string(call.provider), std::string(name(call.end)), call.status}];
-    if (call.provider.empty()) return;
-    auto& total = providers_[std::string(call.provider)];
-    total.tokens.prompt += call.usage.prompt;
-    total.tokens.completion += call.usage.completion;
-    total.took.add(call.took);
-    if (call.first_token_after != pitsaw::duration::zero()) total.first_token.add(call.first_token_after);
+    // What needs no memory comes first: tokens are money.
+    if (auto const used = providers_.find(call.provider); used != providers_.end()) {
+        auto& total = used->second;
+        total.tokens.prompt += call.usage.prompt;
+        total.tokens.completion += call.usage.completion;
+        total.took.add(call.took);
+        if (call.first_token_after != pitsaw::duration::zero()) total.first_token.add(call.first_token_after);
+    }
+    auto const label = std::tuple(call.route, call.provider, name(call.end), call.status);
+    auto known = calls_.find(label);
+    if (known == calls_.end()) {
+        auto const& [route, provider, end, status] = label;
+        known =
+            calls_.try_emplace({std::string(route), std::string(provider), std::string(end), status}).first;
+    }
+    ++known->second;
 }
 
 void metrics::write(std::string& to, std::string_view metric, std::string_view provider,
@@ -111,7 +120,7 @@ std::string metrics::text(std::uint64_t const log_lines_dropped) const {
     for (auto const& [provider, total] : providers_)
         write(made, "gateway_first_token_seconds", provider, total.first_token);
     describe(made, "gateway_log_lines_dropped_total", "counter",
-             "Lines of the access log that nobody took in time.");
+             "Lines of the access log that nobody took in time, or that there was no memory for.");
     made += "gateway_log_lines_dropped_total " + std::to_string(log_lines_dropped) + "\n";
     return made;
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -43,7 +44,12 @@ struct call_facts {
 /// providers and statuses: a client cannot make new ones.
 class metrics {
   public:
+    /// Each provider is made known before its first call.
+    void know(std::string_view provider) { providers_.try_emplace(std::string(provider)); }
+
     void began() noexcept { ++open_; }
+    /// Throws std::bad_alloc only after all but the number of calls has been counted, and only at the first
+    /// call of a label.
     void ended(call_facts const& call);
     void forgotten() noexcept { --open_; }
 
@@ -67,7 +73,7 @@ class metrics {
                       histogram const& of);
 
     std::uint64_t open_ = 0;
-    std::map<std::tuple<std::string, std::string, std::string, unsigned>, std::uint64_t>
+    std::map<std::tuple<std::string, std::string, std::string, unsigned>, std::uint64_t, std::less<>>
         calls_; // route, provider, end, status
     std::map<std::string, totals, std::less<>> providers_;
 };

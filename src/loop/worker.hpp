@@ -25,6 +25,8 @@ struct worker_observer {
     virtual void before_delivery(std::uint64_t turn) noexcept = 0;
     /// Nothing is left that could wake a task. Returning means that it has seen to it.
     virtual void on_deadlock() noexcept = 0;
+    /// An exception that nobody can receive. True: it was expected, and no more is said about it.
+    [[nodiscard]] virtual bool expects_lost_error() noexcept { return false; }
 };
 
 /// Hears of each coroutine that a worker resumes in `step`.

@@ -1,13 +1,16 @@
 #include <pitsaw/sim/check_stop.hpp>
 
+#include "sim/harness.hpp"
 #include "sim/world_parts.hpp"
 
 #include <pitsaw/base/check.hpp>
 #include <pitsaw/task/promise_header.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <source_location>
+#include <optional>
+#include <utility>
 
 namespace pitsaw::inline v0::sim {
 
@@ -54,31 +57,39 @@ class stop_harness final : worker_observer {
     };
 
     stop_harness(plan const& what, check_stop_options const& options)
-        : plan_(what), options_(options), world_(what.in) {
+        : plan_(what), options_(options), world_(what.in),
+          place_{.world = world_, .is_in_a_group = options.target == stop_target::group} {
         auto& worker = loop();
         worker.observer = this;
         world_.parts_->own.cancel_time = [this](operation const&) { return cancel_takes(); };
         if (plan_.who != winner::nobody && plan_.point != 0) worker.watched = plan_.point;
     }
 
-    [[nodiscard]] result run(stop_body const& body) {
+    [[nodiscard]] result run(run_body const& body) {
+        words_.set(describe(plan_, result_));
+        clear_books(options_.books);
         if (plan_.who != winner::nobody && plan_.point == 0) request();
-        result_.ending = body(world_);
+        result_.ending = body(place_);
         result_.suspensions = loop().suspensions;
         result_.imbalance = world_.imbalance();
         loop().observer = nullptr;
         return std::move(result_);
     }
 
-    [[nodiscard]] static stop_report check(stop_body const& body, check_stop_options const& options);
+    [[nodiscard]] static stop_report check(run_body const& body, check_stop_options const& options);
 
   private:
     [[nodiscard]] worker& loop() noexcept { return world_.parts_->own.rt.loop(); }
-    void request() noexcept { world_.parts_->own.rt.request_stop(); }
+    void request() noexcept {
+        if (place_.group != nullptr)
+            place_.group->request_stop();
+        else if (!place_.is_in_a_group || plan_.point == 0)
+            world_.parts_->own.rt.request_stop();
+    }
 
     void on_suspended(continuation& leaf) noexcept override {
-        auto const& at = static_cast<promise_header&>(leaf).awaiting;
-        result_.where = std::string(at.file_name()) + ":" + std::to_string(at.line());
+        result_.where = await_sites(static_cast<promise_header const*>(&leaf));
+        words_.set(describe(plan_, result_));
         loop().watched_leaf = &leaf;
         if (plan_.who == winner::stop || plan_.who == winner::operation) request();
     }
@@ -105,6 +116,7 @@ class stop_harness final : worker_observer {
 
     [[noreturn]] void end_the_process(char const* what) noexcept {
         std::fprintf(stderr, "check_stop: %s, %s\n", describe(plan_, result_).c_str(), what);
+        words_.set(""); // it has been said
         std::abort();
     }
 
@@ -115,34 +127,35 @@ class stop_harness final : worker_observer {
         return text;
     }
 
-    static result run_one(stop_body const& body, check_stop_options const& options, plan const& what,
+    static result run_one(run_body const& body, check_stop_options const& options, plan const& what,
                           stop_report& report);
 
     plan plan_;
     check_stop_options const& options_;
+    last_words words_{"check_stop"};
     world world_;
+    run_place place_;
     result result_;
 };
 
-stop_harness::result stop_harness::run_one(stop_body const& body, check_stop_options const& options,
+stop_harness::result stop_harness::run_one(run_body const& body, check_stop_options const& options,
                                            plan const& what, stop_report& report) {
     auto const result = stop_harness(what, options).run(body);
     ++report.runs_;
     bool const is_stopped = result.ending == run_ending::stopped;
     if (is_stopped) ++report.stopped_runs_;
     auto wrong = result.imbalance;
-    if (options.verify)
-        if (auto const more = options.verify(is_stopped); !more.empty())
-            wrong += (wrong.empty() ? "" : ", ") + more;
-    if (is_stopped && what.who == winner::nobody)
-        wrong += (wrong.empty() ? "" : ", ") + std::string("stopped by nobody");
-    if (result.ending == run_ending::exception && what.who == winner::nobody)
-        wrong += (wrong.empty() ? "" : ", ") + std::string("it throws though nobody stops it");
+    append_wrong(wrong, options.books);
+    if (options.verify) append_wrong(wrong, options.verify(is_stopped));
+    if (what.who == winner::nobody) {
+        if (is_stopped) append_wrong(wrong, "stopped by nobody");
+        if (result.ending == run_ending::exception) append_wrong(wrong, "it throws though nobody stops it");
+    }
     if (!wrong.empty()) report.failures_ += describe(what, result) + ": " + wrong + "\n";
     return result;
 }
 
-stop_report stop_harness::check(stop_body const& body, check_stop_options const& options) {
+stop_report stop_harness::check(run_body const& body, check_stop_options const& options) {
     stop_report report;
     for (std::uint64_t nth = 0; nth <= options.seeds; ++nth) {
         world_options const in{
@@ -169,7 +182,7 @@ stop_report stop_harness::check(stop_body const& body, check_stop_options const&
     return report;
 }
 
-stop_report check_stop_with(stop_body const& body, check_stop_options const& options) {
+stop_report check_stop_with(run_body const& body, check_stop_options const& options) {
     return stop_harness::check(body, options);
 }
 

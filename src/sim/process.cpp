@@ -1,9 +1,11 @@
 #include "sim/process.hpp"
 
 #include "sim/world_parts.hpp"
+#include "task/allocation_watch.hpp"
 
 #include <pitsaw/task/promise_header.hpp>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <utility>
@@ -12,14 +14,16 @@ namespace pitsaw::inline v0::sim {
 
 namespace {
 
-std::unique_ptr<sim_driver> make_driver(world::parts& in, sim_host const on, sim_observer& observer,
-                                        sim_driver*& made) {
+std::unique_ptr<driver> make_driver(world::parts& in, sim_host const on, sim_observer& observer,
+                                    sim_driver*& made, fault_driver*& front) {
     auto how = in.options.is_calm ? sim_driver_options::calm() : sim_driver_options();
     how.seed = in.options.seed + in.processes_made++;
     how.faults = in.options.faults;
     auto driver = std::make_unique<sim_driver>(how, &observer, in.network, on);
     made = driver.get();
-    return driver;
+    auto before = std::make_unique<fault_driver>(std::move(driver));
+    front = before.get();
+    return before;
 }
 
 runtime_options in_a_closed_world(runtime_options with) {
@@ -41,7 +45,7 @@ class current {
 } // namespace
 
 process::process(world::parts& in, sim_host const on, std::string called, runtime_options with)
-    : name(std::move(called)), rt(make_driver(in, on, *this, net), in_a_closed_world(std::move(with))),
+    : name(std::move(called)), rt(make_driver(in, on, *this, net, front), in_a_closed_world(std::move(with))),
       world_(in) {
     env_ = environment{rt.get_executor(), rt.loop().stop.get_token(), nullptr, rt.loop().local};
 }
@@ -90,15 +94,18 @@ std::string process::end() {
 
 bool process::is_due() noexcept {
     if (world_.network.now() < paused_until) return false;
-    return rt.loop().next_step_at() <= world_.network.now() || net->is_due();
+    return rt.loop().next_step_at() <= world_.network.now() || net->is_due() ||
+           front->next_failure_at() <= world_.network.now();
 }
 
 time_point process::next_at() noexcept {
-    return std::max(std::min(rt.loop().next_step_at(), net->next_step_at()), paused_until);
+    return std::max(std::min({rt.loop().next_step_at(), net->next_step_at(), front->next_failure_at()}),
+                    paused_until);
 }
 
 void process::step() noexcept {
     current const here(rt.loop());
+    watched_again const programs;
     rt.loop().step(program_ == nullptr ? has_ended_ : program_->is_done(), world_.is_traced ? this : nullptr);
 }
 

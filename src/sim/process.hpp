@@ -1,6 +1,7 @@
 #pragma once
 #include "driver/sim/driver.hpp"
 #include "loop/worker.hpp"
+#include "sim/fault_driver.hpp"
 
 #include <pitsaw/executor/environment.hpp>
 #include <pitsaw/sim/program.hpp>
@@ -43,7 +44,8 @@ class process final : sim_observer, worker_tracer {
 
     std::string const name;
     time_point paused_until = time_point::min();
-    sim_driver* net = nullptr; ///< the runtime's driver
+    sim_driver* net = nullptr;     ///< of the runtime's driver
+    fault_driver* front = nullptr; ///< the runtime's driver, which counts what could fail
     runtime rt;
     /// How long cancels take while a harness decides that; without one the seed does.
     std::function<std::optional<duration>(operation const&)> cancel_time;

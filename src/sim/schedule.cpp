@@ -1,5 +1,6 @@
 // Who has the next turn in a world, and when time passes.
 #include "sim/world_parts.hpp"
+#include "task/allocation_watch.hpp"
 
 #include <pitsaw/base/check.hpp>
 #include <pitsaw/task/frame_memory.hpp>
@@ -149,6 +150,7 @@ void world::parts::step() {
 }
 
 void world::parts::run_until(std::function<bool()> const& is_reached) {
+    unwatched_allocations const of_the_world; // process::step is where they are the programs' own
     while (!is_reached()) step();
 }
 

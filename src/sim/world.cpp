@@ -1,8 +1,10 @@
 #include "sim/world_parts.hpp"
+#include "task/allocation_watch.hpp"
 
 #include <pitsaw/base/check.hpp>
 #include <pitsaw/task/frame_memory.hpp>
 
+#include <algorithm>
 #include <array>
 #include <ranges>
 #include <utility>
@@ -76,6 +78,7 @@ time_point world::now() const noexcept { return parts_->network.now(); }
 void world::advance(duration const by) { parts_->own.net->advance(by); }
 
 std::pair<descriptor, descriptor> world::make_stream_pair() {
+    unwatched_allocations const kernel;
     auto const [left, right] = parts_->own.net->make_stream_pair();
     parts_->streams.push_back(left);
     parts_->streams.push_back(right);
@@ -116,8 +119,13 @@ std::string world::imbalance() const {
     expect_none(static_cast<std::int64_t>(worker.timers.size()), "timers armed");
     expect_none(worker.foreign, "foreign completions awaited");
     expect_none(worker.unwinding, "unwindings not ended");
-    if (parts_->streams.empty())
-        expect_none(static_cast<std::int64_t>(statistics.objects_open), "sockets not closed");
+    // The ends that were made for the user are his to close, or the world's.
+    auto const users = std::ranges::count_if(parts_->streams, [&](descriptor const end) {
+        socket_command look{.what = socket_command::peer_address};
+        return own.net->control(end, look).has_value();
+    });
+    expect_none(static_cast<std::int64_t>(statistics.descriptors_open) - users, "descriptors not closed");
+    expect_none(static_cast<std::int64_t>(statistics.objects_open) - users, "sockets not closed");
     expect_none(static_cast<std::int64_t>(statistics.buffers_out), "pool buffers not given back");
     expect_none(worker.ready.empty() ? 0 : 1, "ready queue not empty");
     if (!statistics.traffic.balances()) add("bytes sent are not those received, readable and thrown away");

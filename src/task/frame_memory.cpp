@@ -1,6 +1,9 @@
 #include <pitsaw/task/frame_memory.hpp>
 
+#include "task/allocation_watch.hpp"
+
 #include <new>
+#include <utility>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -38,6 +41,8 @@ struct recycler {
     std::uint64_t taken;
     std::uint64_t given_back;
     bool has_reaper;
+    allocation_watch* watched_by; ///< from its begin to its end
+    allocation_watch* watch;      ///< the same, or null for a while; looked at where memory is the heap's
 };
 
 thread_local constinit recycler frames_of_this_thread{};
@@ -47,17 +52,18 @@ thread_local constinit recycler frames_of_this_thread{};
 struct reaper {
     reaper() = default;
     reaper(reaper&&) = delete;
-    ~reaper() {
+    ~reaper() { give_all_back(); } // what comes later is the heap's
+    void look_after_this_thread() noexcept {
+        frames_of_this_thread.has_reaper = true;
+        frames_of_this_thread.room = frames_of_this_thread.watched_by != nullptr ? 0 : frame_cache_bytes_max;
+    }
+    void give_all_back() noexcept {
         for (auto& list : frames_of_this_thread.free)
             while (auto* const block = list) {
                 list = block->next;
                 ::operator delete(block);
             }
-        frames_of_this_thread.room = 0; // what comes later is the heap's
-    }
-    void look_after_this_thread() noexcept {
-        frames_of_this_thread.has_reaper = true;
-        frames_of_this_thread.room = frame_cache_bytes_max;
+        frames_of_this_thread.room = 0;
     }
 };
 thread_local reaper reaper_of_this_thread;
@@ -73,6 +79,8 @@ static_assert(bytes_of_class(class_of(1)) == 8 && bytes_of_class(class_of(8)) ==
 
 // Apart from the hot path, which then saves no registers.
 [[gnu::noinline, gnu::cold]] void* allocate_on_the_heap(std::size_t const size) {
+    note_allocation(size);
+    unwatched_allocations const told_once;
     void* const fresh = ::operator new(is_recycling ? bytes_of_class(class_of(size)) : size);
     ++frames_of_this_thread.allocations;
     ++frames_of_this_thread.taken;
@@ -115,9 +123,40 @@ void free_frame(void* const frame, std::size_t const size) noexcept {
     ++mine.given_back;
 }
 
+void begin_allocation_watch(allocation_watch& by) noexcept {
+    auto& mine = frames_of_this_thread;
+    mine.watched_by = &by; // with no room and nothing cached, every frame comes from the heap
+    reaper_of_this_thread.look_after_this_thread();
+    reaper_of_this_thread.give_all_back();
+    mine.watch = &by;
+}
+
+void end_allocation_watch() noexcept {
+    auto& mine = frames_of_this_thread;
+    mine.watch = nullptr;
+    mine.watched_by = nullptr;
+    reaper_of_this_thread.look_after_this_thread();
+}
+
+void note_allocation(std::size_t const bytes) {
+    auto* const watch = frames_of_this_thread.watch;
+    if (watch == nullptr) return;
+    unwatched_allocations const its_own;
+    watch->allocating(bytes);
+}
+
+unwatched_allocations::unwatched_allocations() noexcept
+    : watch_(std::exchange(frames_of_this_thread.watch, nullptr)) {}
+unwatched_allocations::~unwatched_allocations() { frames_of_this_thread.watch = watch_; }
+
+watched_again::watched_again() noexcept
+    : before_(std::exchange(frames_of_this_thread.watch, frames_of_this_thread.watched_by)) {}
+watched_again::~watched_again() { frames_of_this_thread.watch = before_; }
+
 frame_statistics frame_memory_statistics() noexcept {
     auto const& mine = frames_of_this_thread;
-    auto const cached_bytes = mine.has_reaper ? frame_cache_bytes_max - mine.room : 0;
+    auto const cached_bytes =
+        mine.has_reaper && mine.watched_by == nullptr ? frame_cache_bytes_max - mine.room : 0;
     return {mine.taken, mine.allocations, static_cast<std::int64_t>(mine.taken - mine.given_back),
             cached_bytes};
 }

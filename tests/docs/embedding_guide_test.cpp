@@ -1,5 +1,7 @@
 // The code of docs/guide/embedding.md; docs.snippets compares.
 #include <pitsaw/pitsaw.hpp>
+#include <pitsaw/sim/check_faults.hpp>
+#include <pitsaw/sim/check_stop.hpp>
 
 #include <gtest/gtest.h>
 
@@ -49,5 +51,21 @@ ps::task<bool> comes_back() {
 TEST(embedding_guide, a_foreign_awaitable_comes_back_to_the_worker) {
     EXPECT_TRUE(ps::sync_wait(comes_back()).value());
 }
+
+ps::task<> use_one(ps::sim::book& connections) {
+    ps::sim::counted<int> const connection(connections, 7); // taken until its destructor has run
+    co_await ps::sleep(1ms);
+}
+
+bool is_right() {
+    ps::sim::book connections("connections");
+    auto const body = [&] { return use_one(connections); };
+    ps::sim::check_stop_options stops;
+    ps::sim::check_faults_options faults;
+    stops.books = faults.books = {&connections};
+    return ps::sim::check_stop(body, stops) && ps::sim::check_faults(body, faults);
+}
+
+TEST(embedding_guide, harnesses_count_what_is_the_users) { EXPECT_TRUE(is_right()); }
 
 } // namespace

@@ -1,14 +1,12 @@
 #pragma once
-#include <pitsaw/sim/world.hpp>
-#include <pitsaw/task/task.hpp>
+#include <pitsaw/sim/book.hpp>
+#include <pitsaw/sim/run_body.hpp>
 
-#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <ostream>
 #include <string>
-#include <type_traits>
-#include <utility>
+#include <vector>
 
 namespace pitsaw::inline v0::sim {
 
@@ -40,6 +38,12 @@ class [[nodiscard]] stop_report {
     std::string failures_;
 };
 
+/// What a harness asks to stop.
+enum class stop_target : std::uint8_t {
+    runtime, ///< everything, as a shutdown does
+    group,   ///< a task group around the body, as a sibling's failure does; the runtime goes on
+};
+
 struct check_stop_options {
     check_stop_options() {} // no aggregate: GCC 12.2 destroys one like this twice beside a co_await
 
@@ -52,17 +56,15 @@ struct check_stop_options {
     std::uint64_t turns_max = 1'000'000;
     /// As `world_options::pool_buffers`, of each world.
     std::uint32_t pool_buffers = 256;
+    /// What is asked to stop.
+    stop_target target = stop_target::runtime;
+    /// The user's own counts: cleared before each run, and to be back at nothing after it.
+    std::vector<book*> books;
     /// Called after each run, with whether it was stopped: what is wrong with the user's own books, or "".
     std::function<std::string(bool is_stopped)> verify;
 };
 
-/// How one run of the body ended.
-enum class run_ending : std::uint8_t { value, exception, stopped };
-
-/// Makes and runs the body once in a fresh world.
-using stop_body = std::function<run_ending(world&)>;
-
-[[nodiscard]] stop_report check_stop_with(stop_body const& body, check_stop_options const& options);
+[[nodiscard]] stop_report check_stop_with(run_body const& body, check_stop_options const& options);
 
 /// Stops `body()` at every await, in every way, and checks the books after each run.
 ///
@@ -70,8 +72,11 @@ using stop_body = std::function<run_ending(world&)>;
 /// wins (it comes before the result), with one that is too late for the driver (the operation completes in
 /// spite of the cancel), with a completion that wins (the stop comes when the result is there and the
 /// coroutine has not gone on), and with both in the same turn of the loop; and once with a stop before it
-/// begins. After each run no frame, operation, timer or byte may be left over, and `options.verify` may say
-/// more. A run that never ends is named and ends the process.
+/// begins. The stop is asked of the runtime, or of a group around the body, and reaches every scope within.
+///
+/// After each run the books of the world (`world::imbalance`) and `options.books` must balance, and
+/// `options.verify` may say more. The report names the await at which the stop came and those of its callers.
+/// A run that never ends is named and ends the process; so is one that is aborted.
 ///
 /// ```cpp
 /// EXPECT_TRUE(ps::sim::check_stop([&] { return transfer(account_a, account_b, 10); }));
@@ -79,17 +84,7 @@ using stop_body = std::function<run_ending(world&)>;
 /// ```
 /// `body` returns a fresh task each time; it may take the world. The report goes to stderr too if it fails.
 template <class F> [[nodiscard]] stop_report check_stop(F&& body, check_stop_options const& options = {}) {
-    auto const once = [&body](world& in) {
-        auto const end = [&] {
-            if constexpr (std::invocable<F&, world&>)
-                return in.run(body(in));
-            else
-                return in.run(body());
-        }();
-        if (end.is_stopped()) return run_ending::stopped;
-        return end.has_exception() ? run_ending::exception : run_ending::value;
-    };
-    return check_stop_with(once, options);
+    return check_stop_with(make_run_body(body), options);
 }
 
 } // namespace pitsaw::inline v0::sim

@@ -130,6 +130,7 @@ class world {
   private:
     friend class sim::node;
     friend class stop_harness;
+    friend class fault_harness;
     using maker = std::move_only_function<std::unique_ptr<program>(sim::node&)>;
 
     /// Makes the world's own worker the thread's current one.

@@ -1,5 +1,6 @@
 #include <pitsaw/sim/check_stop.hpp>
 
+#include "sim_subjects/table.hpp"
 #include "stream_leaves.hpp"
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include <memory>
 
 namespace ps = pitsaw;
+namespace subjects = pitsaw::testing::subjects;
 using namespace std::chrono_literals;
 using ps::testing::nop;
 using ps::testing::receive_some;
@@ -22,151 +24,52 @@ ps::task<> three_sleeps() {
     co_await ps::sleep(1ms);
 }
 
-// Every public awaitable, each in a body of its own: {name, body}.
-struct subject {
-    char const* name;
-    ps::task<> (*body)(ps::sim::world&);
+class every_awaitable : public ::testing::TestWithParam<subjects::subject> {
+  protected:
+    void stop_everywhere(ps::task<> (*run)(subjects::subject const&, subjects::surroundings&),
+                         ps::sim::check_stop_options options = {}) {
+        subjects::surroundings at;
+        auto const body = [&](ps::sim::world& in) {
+            at.world = &in;
+            at.is_whole = false;
+            return run(GetParam(), at);
+        };
+        options.first_seed = ps::sim::seed_from_environment(1);
+        options.books = {&at.values, &at.bytes};
+        bool is_first = true;
+        options.verify = [&](bool) {
+            return std::exchange(is_first, false) && !at.is_whole ? "it fails by itself" : "";
+        };
+        auto const report = ps::sim::check_stop(body, options);
+        EXPECT_TRUE(report) << report;
+        EXPECT_GT(report.points(), 0u);
+        EXPECT_GT(report.stopped_runs(), 0u);
+    }
 };
-
-ps::task<ps::io_result<int>> soon(int value) {
-    co_await ps::sleep(1ms);
-    co_return value;
-}
-
-ps::async_generator<int> count_to(int last) {
-    for (int i = 1; i <= last; ++i) {
-        co_await ps::sleep(1ms);
-        co_yield i;
-    }
-}
-
-struct link {
-    std::unique_ptr<int> owned = std::make_unique<int>(1);
-    ps::task<> async_close() { co_await ps::sleep(1ms); }
-};
-
-ps::task<> spawn_five(ps::task_group& group) {
-    for (int i = 0; i < 5; ++i) {
-        co_await group.room();
-        group.spawn(three_sleeps());
-    }
-}
-
-ps::task<> clean_up(std::unique_ptr<int> owned) {
-    co_await ps::sleep(1ms);
-    *owned = 2;
-}
-
-ps::task<> receive_all(ps::descriptor from, std::size_t count) {
-    std::array<std::byte, 7> buffer{};
-    while (count > 0) {
-        auto const got = co_await receive_some(from, buffer);
-        if (!got.has_value() || *got == 0) co_return;
-        count -= *got;
-    }
-}
-
-ps::task<> send_all(ps::descriptor to, std::size_t count) {
-    std::array<std::byte, 5> const buffer{};
-    while (count > 0) {
-        auto const bytes = std::span(buffer).first(std::min(count, buffer.size()));
-        auto const sent = co_await send_some(to, bytes);
-        if (!sent.has_value()) co_return;
-        count -= *sent;
-    }
-}
-
-constexpr subject subjects[] = {
-    {"sleep", [](ps::sim::world&) -> ps::task<> { co_await three_sleeps(); }},
-    {"sleep_until", [](ps::sim::world& w) -> ps::task<> { co_await ps::sleep_until(w.now() + 1ms); }},
-    {"interval",
-     [](ps::sim::world&) -> ps::task<> {
-         ps::interval every(1ms);
-         for (int i = 0; i < 3; ++i) (void)co_await every.tick();
-     }},
-    {"yield",
-     [](ps::sim::world&) -> ps::task<> {
-         for (int i = 0; i < 3; ++i) co_await ps::this_task::yield();
-     }},
-    {"when_all",
-     [](ps::sim::world&) -> ps::task<> {
-         (void)co_await ps::when_all(soon(1), three_sleeps(), ps::sleep(2ms));
-     }},
-    {"when_any",
-     [](ps::sim::world&) -> ps::task<> {
-         (void)co_await ps::when_any(soon(1), three_sleeps(), ps::sleep(2ms));
-     }},
-    {"with_timeout",
-     [](ps::sim::world&) -> ps::task<> {
-         (void)co_await ps::with_timeout(2ms, three_sleeps());
-         (void)co_await ps::with_timeout(9ms, soon(1));
-     }},
-    {"with_deadline",
-     [](ps::sim::world& w) -> ps::task<> {
-         (void)co_await ps::with_deadline(w.now() + 2ms, three_sleeps());
-     }},
-    {"with",
-     [](ps::sim::world&) -> ps::task<> {
-         link owned;
-         co_await ps::with(std::move(owned), [](link&) -> ps::task<> { co_await three_sleeps(); });
-     }},
-    {"shield", [](ps::sim::world&) -> ps::task<> { co_await ps::shield(three_sleeps()); }},
-    {"with_executor",
-     [](ps::sim::world& w) -> ps::task<> {
-         co_await ps::with_executor(w.get_runtime().get_executor(), three_sleeps());
-     }},
-    {"task_group",
-     [](ps::sim::world&) -> ps::task<> {
-         ps::task_group_options bounded;
-         bounded.children_max = 2;
-         co_await ps::task_group::run(bounded, spawn_five);
-     }},
-    {"as_outcome",
-     [](ps::sim::world&) -> ps::task<> {
-         (void)co_await ps::as_outcome(three_sleeps());
-         (void)co_await ps::as_outcome(ps::sleep(1ms));
-         co_await ps::sleep(1ms); // as_outcome swallows the stop: here it takes effect
-     }},
-    {"or_return", [](ps::sim::world&) -> ps::task<> { (void)co_await ps::or_return(soon(1)); }},
-    {"at_exit",
-     [](ps::sim::world&) -> ps::task<> {
-         auto owned = std::make_unique<int>(1);
-         co_await ps::at_exit(clean_up, std::move(owned));
-         co_await three_sleeps();
-     }},
-    {"async_generator",
-     [](ps::sim::world&) -> ps::task<> {
-         auto numbers = count_to(3);
-         while (auto number = co_await numbers.next()) co_await ps::sleep(1ms);
-     }},
-    {"operation",
-     [](ps::sim::world&) -> ps::task<> {
-         for (int i = 0; i < 3; ++i) (void)co_await nop();
-     }},
-    {"stream",
-     [](ps::sim::world& w) -> ps::task<> {
-         auto const ends = w.make_stream_pair();
-         (void)co_await ps::when_all(receive_all(ends.first, 40), send_all(ends.second, 40));
-     }},
-    {"nested",
-     [](ps::sim::world&) -> ps::task<> {
-         (void)co_await ps::when_any(ps::with_timeout(2ms, ps::when_all(three_sleeps(), soon(2))),
-                                     ps::shield(soon(3)),
-                                     ps::as_outcome(ps::when_any(ps::sleep(1ms), three_sleeps())));
-         co_await ps::sleep(1ms);
-     }},
-};
-
-class every_awaitable : public ::testing::TestWithParam<subject> {};
 
 TEST_P(every_awaitable, loses_nothing_when_stopped_at_any_suspension) {
-    auto const report = ps::sim::check_stop(GetParam().body);
-    EXPECT_TRUE(report) << report;
-    EXPECT_GT(report.points(), 0u);
-    EXPECT_GT(report.stopped_runs(), 0u);
+    ps::sim::check_stop_options options;
+    options.seeds = 6;
+    stop_everywhere(subjects::run, options);
 }
 
-INSTANTIATE_TEST_SUITE_P(subjects, every_awaitable, ::testing::ValuesIn(subjects),
+TEST_P(every_awaitable, loses_nothing_when_stopped_under_a_timeout) {
+    ps::sim::check_stop_options options;
+    options.points_max = 100;
+    stop_everywhere(subjects::run_under_timeouts, options);
+}
+
+TEST_P(every_awaitable, loses_nothing_when_a_group_around_it_is_stopped) {
+    ps::sim::check_stop_options options;
+    options.target = ps::sim::stop_target::group;
+    options.points_max = 100;
+    options.seeds = 1;
+    stop_everywhere(subjects::run, options);
+}
+
+INSTANTIATE_TEST_SUITE_P(of_one_task, every_awaitable, ::testing::ValuesIn(subjects::of_one_task),
+                         [](auto const& instance) { return instance.param.name; });
+INSTANTIATE_TEST_SUITE_P(of_many_tasks, every_awaitable, ::testing::ValuesIn(subjects::of_many_tasks),
                          [](auto const& instance) { return instance.param.name; });
 
 TEST(check_stop, counts_the_suspensions_of_the_undisturbed_run) {
