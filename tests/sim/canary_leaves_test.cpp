@@ -178,6 +178,7 @@ TEST(canary_leaves, a_buffer_that_is_not_given_back_is_noticed) {
 
 // ---- A wake that is missed
 
+// `keeps_no_permit` is LW5's kind.
 enum class gate_fault : std::uint8_t { none, forgets_who_waits, keeps_no_permit, withdraws_the_others };
 
 /// Opens once, for two who wait.

@@ -238,7 +238,7 @@ class loan : public ::testing::TestWithParam<ps::testing::driver_name> {
     }
 };
 
-TEST_P(loan, a_buffer_is_never_written_after_the_end_of_its_receive) { // CA3
+TEST_P(loan, a_buffer_is_never_written_after_the_end_of_its_receive) { // CA3, CA14
     run(poison_after_the_end, 31);
 }
 TEST_P(loan, a_lease_is_never_written_while_it_is_kept) { // CA3, IU12
