@@ -111,7 +111,8 @@ class Row:
         """Each program of examples/ that has connections prints what its source promises, and on the other channel
         what `says` wants."""
         for source in sorted((ROOT / "examples").glob("*.cpp")):
-            if "tcp_listener" not in source.read_text():
+            code = source.read_text()
+            if "tcp_listener" not in code or "pitsaw/sim" in code:
                 continue  # it may sleep for hours, which cost nothing on the simulated driver alone
             command = [sys.executable, ROOT / "tests/docs/example_output_test.py", BUILT / "examples" / source.stem,
                        source]
