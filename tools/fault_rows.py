@@ -35,13 +35,11 @@ FALLBACK = "pitsaw: the system refuses io_uring (Operation not permitted), so th
 
 # In these a runtime takes the driver that the system gives, but for the tests that ask for io_uring by name;
 # choose_driver_test.cpp says what becomes of those.
-CHOOSING = ["unit_io", "unit_net", "unit_http", "unit_time", "unit_scope", "unit_executor", "unit_task", "stress",
-            "app_gateway", "cli"]
+CHOOSING = ["unit_io", "unit_net", "unit_http", "unit_time", "unit_scope", "unit_executor", "stress", "app_gateway",
+            "cli"]
 BY_NAME = "*io_uring*"
 # What counts on virtual time, and is not told to have the simulated driver.
-VIRTUAL_TIME = {
-    "unit_executor": ":runtime.many_lost_errors_are_counted*", "unit_task": ":in.a_stop_becomes_operation_canceled",
-}
+VIRTUAL_TIME = {"unit_executor": ":runtime.many_lost_errors_are_counted*"}
 # What makes descriptors. The simulated driver is the one that ctest gives, where a test does not force another.
 WITH_DESCRIPTORS = ["unit_io", "unit_net", "unit_http", "unit_executor", "driver_laws", "stress", "app_gateway", "cli"]
 # What holds more than 64 descriptors at a time on purpose: in the kernel's world, the simulated one has no limit.
