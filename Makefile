@@ -3,7 +3,8 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 10
 SOAK_SECONDS ?= 600
 .DEFAULT_GOAL := help
-.PHONY: help run tour doctor release test check bench asan tsan gcc debug fuzz soak ci clean
+.PHONY: help run tour doctor release test check bench asan tsan gcc debug fuzz soak denied few_files seeds ci \
+    clean
 
 help:
 	@echo 'make release     build release and run nothing'
@@ -16,6 +17,8 @@ help:
 	@echo 'make asan        build and test with the address and undefined-behaviour sanitizers'
 	@echo 'make tsan        ... with the thread sanitizer;  make gcc  with GCC;  make debug  at -O0'
 	@echo 'make fuzz        every fuzzer for FUZZ_SECONDS;  make soak  seeds and fuzzers for SOAK_SECONDS'
+	@echo 'make denied      the suite where io_uring is refused;  make few_files  with 64 descriptors'
+	@echo 'make seeds       100 fresh seeds of every simulation'
 	@echo 'make ci          all of it, as .ci/run'
 	@echo 'make clean       remove build/'
 	@echo
@@ -58,6 +61,14 @@ fuzz:
 soak:
 	@tools/install_packages.sh build sanitize
 	@tools/soak.py $(SOAK_SECONDS) --jobs $(JOBS)
+
+denied few_files:
+	@tools/install_packages.sh build
+	@tools/fault_rows.py $@ --jobs $(JOBS)
+
+seeds:
+	@tools/install_packages.sh build
+	@tools/soak.py --seeds 100 --jobs $(JOBS)
 
 check:
 	@tools/install_packages.sh build check

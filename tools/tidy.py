@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tidy.py [ROOT]: the rules that no compiler and no formatter enforces. Prints `file:line: rule: what, and what to do`.
 
-Rules: layer, header, name, size, once, word, ifdef, mirror, skip, unused. tidy_test.py plants a breach of each.
+Rules: layer, header, name, size, once, word, ifdef, mirror, skip, case, unused. tidy_test.py plants a breach of each.
 """
 import collections
 import pathlib
@@ -75,6 +75,7 @@ IN_PROSE = [
     (r"(?i)\bcoro\b", "write coroutine"), (r"(?i)\bnurser(y|ies)\b", "write task group"),
     (r"(?i)\bcancel(l?ation)? tokens?\b", "write stop token"), (r"(?i)\bcompletion handlers?\b", "write on_event"),
 ]
+CASES, CASE = "docs/CASES.md", r"\b(?:LW|CA|IU|EP|TM)\d+\b"  # the table, and the names of its rows
 NO_TEST = r"\bGTEST_" r"SKIP\b|\bDIS" r"ABLED_\w*"
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"'
@@ -278,6 +279,20 @@ def check_tests(tree):
             tree.report(name, 1, "mirror", f"neither include/pitsaw nor src has {unit[1]}/{unit[2]}.hpp to test")
 
 
+def check_cases(tree):
+    """A row of the table names the tests that show it, and they name it in a comment."""
+    rows = {row[1]: row for row in re.finditer(rf"^\| ({CASE}) \|.*$", tree.text.get(CASES, ""), re.M)}
+    for case, row in rows.items():
+        for file in re.findall(r"`(tests/[^`]+)`", row[0]):
+            if not re.search(rf"\b{case}\b", tree.text.get(file, "")):
+                tree.report_at(CASES, row.start(), "case", f"{file} does not name {case}; say there what it shows")
+    for name in tree.code:
+        for match in re.finditer(CASE, tree.text[name]) if name.startswith("tests/") else ():
+            row = rows.get(match[0])
+            if row is None or f"`{name}`" not in row[0]:
+                tree.report_at(name, match.start(), "case", f"{CASES} does not name this file at {match[0]}; add it")
+
+
 def check_unused(tree):
     """What nobody calls, as far as the text shows it: a public header that no test reaches, a private one that nobody
     includes, a name that stands nowhere but where it is declared (and defined)."""
@@ -323,7 +338,7 @@ def defines(tree, name, at):
 
 def findings(root):
     tree = Tree(root)
-    for check in (check_layers, check_names, check_sizes, check_words, check_tests, check_unused):
+    for check in (check_layers, check_names, check_sizes, check_words, check_tests, check_cases, check_unused):
         check(tree)
     return tree, sorted(set(tree.findings))
 

@@ -23,6 +23,8 @@ CLEAN = {
     "tests/unit/task/task_test.cpp": "#include <pitsaw/io/read.hpp>\nTEST(a, b) {\n    check_type c;\n"
                                      "    start();\n}\n",
     "tests/unit/task/task_again_test.cpp": "#include <pitsaw/task/task.hpp>\n",
+    "tests/unit/task/task_case_test.cpp": "#include <pitsaw/task/task.hpp>\n// C" "A1\n",
+    "docs/CASES.md": "| C" "A1 | lost | `tests/unit/task/task_case_test.cpp` |\n",
     "docs/guide/a.md": "The operation, not the `coro` of others.\n",
 }
 TASK, TEST = "include/pitsaw/task/task.hpp", "tests/unit/task/task_test.cpp"
@@ -84,6 +86,10 @@ PLANTED = [
      "word", "src/task/task.cpp", 4),
     ("a skipped test", append(TEST, "void start(int) { GTEST_" "SKIP(); }\n"), "skip", TEST, 6),
     ("a disabled test", append(TEST, "TEST(a, DIS" "ABLED_b) {}\n"), "skip", TEST, 6),
+    ("a case without a row", append(TEST, "// T" "M2\n"), "case", TEST, 6),
+    ("a test that its case does not name", append(TEST, "// C" "A1\n"), "case", TEST, 6),
+    ("a case whose test does not know it", append("docs/CASES.md", f"| T" f"M2 | late | `{TEST}` |\n"), "case",
+     "docs/CASES.md", 2),
     ("a test of no header", add("tests/unit/task/other_test.cpp"), "mirror", "tests/unit/task/other_test.cpp", 1),
     ("a test that nobody builds", add("tests/unit/task/task.cpp"), "mirror", "tests/unit/task/task.cpp", 1),
     ("an untested header", add("include/pitsaw/time/sleep.hpp", "#pragma once\n"), "unused",

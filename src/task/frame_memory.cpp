@@ -40,6 +40,7 @@ struct recycler {
     std::uint64_t allocations;
     std::uint64_t taken;
     std::uint64_t given_back;
+    std::uint32_t evicted_next; ///< the class that makes room for others
     bool has_reaper;
     allocation_watch* watched_by; ///< from its begin to its end
     allocation_watch* watch;      ///< the same, or null for a while; looked at where memory is the heap's
@@ -87,11 +88,30 @@ static_assert(bytes_of_class(class_of(1)) == 8 && bytes_of_class(class_of(8)) ==
     return fresh;
 }
 
+// Gives cached blocks back until a frame of so many bytes can be cached in their place: a burst of frames
+// of one size, which fills the cache, must not send those of every other size to the heap from then on.
+bool make_room(std::size_t const bytes) noexcept {
+    auto& mine = frames_of_this_thread;
+    for (std::size_t looked_at = 0; mine.room < bytes && looked_at <= class_count; ++looked_at) {
+        auto*& list = mine.free[mine.evicted_next];
+        while (list != nullptr && mine.room < bytes) {
+            auto* const block = list;
+            list = block->next;
+            ::operator delete(block);
+            mine.room += bytes_of_class(mine.evicted_next);
+        }
+        if (list == nullptr) mine.evicted_next = (mine.evicted_next + 1) % class_count;
+    }
+    return mine.room >= bytes;
+}
+
 [[gnu::noinline, gnu::cold]] void free_without_room(void* const frame, std::size_t const size) noexcept {
     if (is_recycling && !frames_of_this_thread.has_reaper) {
         reaper_of_this_thread.look_after_this_thread();
         return free_frame(frame, size);
     }
+    if (is_recycling && class_of(size) < class_count && make_room(bytes_of_class(class_of(size))))
+        return free_frame(frame, size);
     ++frames_of_this_thread.given_back;
     ::operator delete(frame);
 }

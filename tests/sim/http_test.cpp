@@ -93,7 +93,7 @@ void expect_right(order_book const& book, experience const& had, std::string con
 
 TEST(http_nodes, orders_are_answered_in_every_world) {
     auto const first = ps::sim::seed_from_environment(0);
-    for (auto seed = first; seed < first + 30; ++seed) {
+    for (auto seed = first; seed < first + ps::sim::seeds_from_environment(30); ++seed) {
         ps::sim::world_options with;
         with.seed = seed;
         with.is_calm = seed == 0;

@@ -243,7 +243,8 @@ TEST_P(ends, a_runtime_destroyed_while_peers_send_leaves_no_buffer_that_is_writt
         std::vector<int> peers;
         for (std::size_t i = 0; i < links; ++i) {
             int fds[2];
-            ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+            ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0)
+                << std::generic_category().message(errno);
             handles.push_back(ps::native_handle(fds[0]));
             peers.push_back(fds[1]);
         }

@@ -98,6 +98,7 @@ TEST(task_group_room, a_waiter_that_does_not_spawn_lets_the_next_one_in) {
     EXPECT_EQ(world.elapsed(), 5ms);
 }
 
+// LW2's kind
 TEST(task_group_room, a_waiter_that_gives_up_as_a_child_ends_lets_the_next_one_in) {
     observed_runtime world;
     bool second_got_in = false;

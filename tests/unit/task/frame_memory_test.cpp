@@ -130,6 +130,25 @@ TEST(frame_memory, an_unstarted_task_may_run_on_another_thread) {
     on_a_new_thread([&work] { EXPECT_EQ(sync_wait(std::move(work)).value(), 6); });
 }
 
+TEST(frame_memory, a_burst_of_frames_of_one_size_leaves_room_for_other_sizes) {
+    on_a_new_thread([] {
+        constexpr std::size_t big = 512, small = 64;
+        auto const take_and_give_back = [](std::size_t count, std::size_t size) {
+            std::vector<void*> frames(count);
+            for (auto& frame : frames) frame = allocate_frame(size);
+            for (auto* const frame : frames) free_frame(frame, size);
+        };
+        take_and_give_back(2 * frame_cache_bytes_max / big, big);
+        take_and_give_back(100, small);
+        auto const before = frame_memory_statistics().allocations;
+        take_and_give_back(100, small);
+        if (is_recycling) {
+            EXPECT_EQ(frame_memory_statistics().allocations, before);
+        }
+        EXPECT_LE(frame_memory_statistics().cached_bytes, frame_cache_bytes_max);
+    });
+}
+
 // ---- No heap in loops
 
 [[gnu::noinline]] task<int> child(int value) { co_return value; }
