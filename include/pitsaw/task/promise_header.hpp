@@ -112,6 +112,9 @@ struct promise_header : continuation {
     /// Begins the innermost clean-up; the ending `how` goes on when none is left.
     [[nodiscard]] std::coroutine_handle<> run_cleanups(ending how) noexcept;
 
+    /// This is the first of its chain, and has ended: the scope goes on.
+    [[nodiscard]] std::coroutine_handle<> at_boundary(ending how) noexcept;
+
     /// Destroys clean-ups that were never run, since the frame is destroyed without an ending.
     void drop_cleanups() noexcept;
 };
@@ -159,10 +162,20 @@ concept environment_promise = std::derived_from<Promise, promise_header>;
     return transfer(to, *to.env->executor);
 }
 
+namespace detail {
+void record_ending(flight_recorder& to, promise_header const& of, ending how) noexcept;
+} // namespace detail
+
+inline std::coroutine_handle<> promise_header::at_boundary(ending const how) noexcept {
+    if (auto* const recorder = env->executor->recorder; recorder != nullptr)
+        detail::record_ending(*recorder, *this, how);
+    return edge->child_ended(*edge, *this, how);
+}
+
 inline std::coroutine_handle<> promise_header::ended(ending const how) noexcept {
     if (cleanups != nullptr) [[unlikely]]
         return run_cleanups(how);
-    if (edge->root == this) return edge->child_ended(*edge, *this, how);
+    if (edge->root == this) return at_boundary(how);
     return transfer(*parent, *env->executor); // within a chain there is one environment
 }
 

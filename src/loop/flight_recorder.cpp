@@ -1,0 +1,90 @@
+#include "loop/flight_recorder.hpp"
+
+#include "driver/recording/driver.hpp"
+#include "os/posix/guarded_mapping.hpp"
+
+#include <pitsaw/executor/executor_ref.hpp>
+#include <pitsaw/task/promise_header.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+#include <source_location>
+
+namespace pitsaw::inline v0 {
+namespace {
+
+constexpr std::uint32_t records_max = 1U << 24;
+
+auto slots_for(recorder_options const& how) noexcept -> std::uint32_t {
+    return std::bit_ceil(std::clamp(how.records, 2U, records_max));
+}
+
+auto in_pages(std::size_t bytes) noexcept -> std::size_t {
+    return (bytes + flight_header::bytes - 1) / flight_header::bytes * flight_header::bytes;
+}
+
+auto ring_bytes(recorder_options const& how) noexcept -> std::size_t {
+    return in_pages(std::size_t{slots_for(how)} * sizeof(flight_record));
+}
+
+auto begin_header(std::byte* at, recorder_options const& how, char const* driver) noexcept -> flight_header* {
+    auto* const header = new (at) flight_header;
+    header->records = slots_for(how);
+    header->inputs_at = flight_header::bytes + ring_bytes(how);
+    header->inputs_max = in_pages(how.input_bytes);
+    std::strncpy(header->driver.data(), driver, header->driver.size() - 1);
+    return header;
+}
+
+auto slots_of(flight_header& header) noexcept -> flight_ring::word* {
+    auto* const at = reinterpret_cast<std::byte*>(&header) + header.records_at;
+    return new (at) flight_ring::word[std::size_t{header.records} * flight_ring::words_of_a_slot];
+}
+
+} // namespace
+
+flight_recorder::flight_recorder(std::byte* const mapping, std::size_t const bytes,
+                                 recorder_options const& how, char const* const driver) noexcept
+    : mapping_(mapping), bytes_(bytes), header_(begin_header(mapping + posix::guard_bytes(), how, driver)),
+      ring_(header_->head, slots_of(*header_), header_->records) {}
+
+flight_recorder::~flight_recorder() { posix::unmap(mapping_, bytes_); }
+
+auto flight_recorder::inputs() const noexcept -> std::span<std::byte> {
+    return {reinterpret_cast<std::byte*>(header_) + header_->inputs_at, header_->inputs_max};
+}
+
+auto flight_recorder::image() const noexcept -> std::span<std::byte const> {
+    auto const inputs = header_->inputs.end.load(std::memory_order_acquire); // with recording_driver::append
+    return {reinterpret_cast<std::byte const*>(header_), header_->inputs_at + inputs};
+}
+
+auto make_flight_recorder(recorder_options const& how, driver const& of) noexcept
+    -> std::unique_ptr<flight_recorder> {
+    if (how.records == 0) return nullptr;
+    auto const bytes =
+        posix::guard_bytes() + flight_header::bytes + ring_bytes(how) + in_pages(how.input_bytes);
+    auto* const mapping = posix::map_behind_guard(bytes);
+    if (mapping == nullptr) return nullptr;
+    auto* const made = new (std::nothrow) flight_recorder(mapping, bytes, how, of.features().name);
+    if (made == nullptr) posix::unmap(mapping, bytes);
+    return std::unique_ptr<flight_recorder>(made);
+}
+
+auto with_inputs_recorded(std::unique_ptr<driver> own, flight_recorder* const to) -> std::unique_ptr<driver> {
+    if (to == nullptr || to->header().inputs_max == 0) return own;
+    return std::make_unique<recording_driver>(std::move(own), to->inputs(), to->header().inputs);
+}
+
+void executor::record_attempt(event const& done) const noexcept {
+    recorder->note(done, flight_record::at_once);
+}
+
+void detail::record_ending(flight_recorder& to, promise_header const& of, ending const how) noexcept {
+    static_assert(sizeof of.awaiting == sizeof(void*));
+    to.note(flight_kind::ending, static_cast<std::int64_t>(how), std::bit_cast<void const*>(of.awaiting));
+}
+
+} // namespace pitsaw::inline v0
