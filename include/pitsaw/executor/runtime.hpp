@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 
 namespace pitsaw::inline v0 {
@@ -80,6 +81,10 @@ class runtime {
     /// Asks everything that runs here to stop. Callbacks registered at tokens run on the calling thread.
     /// Of two threads that ask at a time the second may return before the first's stop is to be seen.
     void request_stop(stop_reason why = stop_reason::shutdown) noexcept;
+
+    /// Saves what the flight recorder holds in a file that only this user may read. On the worker or between
+    /// runs. Errors: the system's; `operation_not_supported` where nothing is recorded; none: it is saved.
+    [[nodiscard]] std::error_code save_record(char const* path) const noexcept;
 
     /// The loop itself, for whoever drives or observes it from below: `sync_wait`, a simulated world.
     [[nodiscard]] worker& loop() const noexcept { return *worker_; }
