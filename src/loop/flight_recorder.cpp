@@ -82,9 +82,11 @@ void executor::record_attempt(event const& done) const noexcept {
     recorder->note(done, flight_record::at_once);
 }
 
-void detail::record_ending(flight_recorder& to, promise_header const& of, ending const how) noexcept {
-    static_assert(sizeof of.awaiting == sizeof(void*));
-    to.note(flight_kind::ending, static_cast<std::int64_t>(how), std::bit_cast<void const*>(of.awaiting));
+std::coroutine_handle<> promise_header::record_and_go_on(ending const how) noexcept {
+    static_assert(sizeof awaiting == sizeof(void*));
+    env->executor->recorder->note(flight_kind::ending, static_cast<std::int64_t>(how),
+                                  std::bit_cast<void const*>(awaiting));
+    return edge->child_ended(*edge, *this, how);
 }
 
 } // namespace pitsaw::inline v0

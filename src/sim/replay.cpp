@@ -46,6 +46,10 @@ bool recording::is_whole() const noexcept {
     return parts_->image.header().inputs.is_full.load(std::memory_order_relaxed) == 0; // a copy
 }
 
+std::uint32_t recording::wakes() const noexcept {
+    return parts_->image.header().inputs.wakes.load(std::memory_order_relaxed); // a copy
+}
+
 replay::replay(recording of, runtime_options options)
     : parts_(std::make_unique<parts>(std::move(of), std::move(options))) {}
 replay::~replay() = default;

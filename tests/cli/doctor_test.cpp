@@ -86,6 +86,7 @@ TEST(doctor, is_a_word_that_has_to_be_said) {
     auto const help = run({"pitsaw", "--help"}, [] { return true; });
     EXPECT_EQ(help.status, 0);
     EXPECT_TRUE(says(help, "doctor"));
+    EXPECT_TRUE(says(help, "record"));
 }
 
 } // namespace

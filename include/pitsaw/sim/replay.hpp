@@ -31,6 +31,9 @@ class recording {
     /// Whether these are all that were made: otherwise the memory for inputs was full, and what came later
     /// cannot be executed again.
     [[nodiscard]] bool is_whole() const noexcept;
+    /// How often the worker was woken, mostly by other threads: what they brought is in no recording, and a
+    /// program that it made a difference to diverges.
+    [[nodiscard]] std::uint32_t wakes() const noexcept;
 
   private:
     friend class replay;

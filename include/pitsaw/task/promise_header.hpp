@@ -114,6 +114,8 @@ struct promise_header : continuation {
 
     /// This is the first of its chain, and has ended: the scope goes on.
     [[nodiscard]] std::coroutine_handle<> at_boundary(ending how) noexcept;
+    /// The same where the worker records it: of its own, so that others pay for a comparison alone.
+    [[nodiscard]] std::coroutine_handle<> record_and_go_on(ending how) noexcept;
 
     /// Destroys clean-ups that were never run, since the frame is destroyed without an ending.
     void drop_cleanups() noexcept;
@@ -162,13 +164,8 @@ concept environment_promise = std::derived_from<Promise, promise_header>;
     return transfer(to, *to.env->executor);
 }
 
-namespace detail {
-void record_ending(flight_recorder& to, promise_header const& of, ending how) noexcept;
-} // namespace detail
-
 inline std::coroutine_handle<> promise_header::at_boundary(ending const how) noexcept {
-    if (auto* const recorder = env->executor->recorder; recorder != nullptr)
-        detail::record_ending(*recorder, *this, how);
+    if (env->executor->recorder != nullptr) return record_and_go_on(how);
     return edge->child_ended(*edge, *this, how);
 }
 

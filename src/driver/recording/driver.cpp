@@ -169,7 +169,10 @@ auto recording_driver::poll(std::span<event> const out, time_point const until) 
     return count;
 }
 
-void recording_driver::wake() noexcept { own_->wake(); }
+void recording_driver::wake() noexcept {
+    room_.wakes.fetch_add(1, std::memory_order_relaxed); // a count
+    own_->wake();
+}
 
 void recording_driver::discard(descriptor const target) noexcept {
     input_entry entry;

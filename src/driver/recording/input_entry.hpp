@@ -57,6 +57,7 @@ struct input_room {
     detail::atomic<std::uint64_t> end = 0;     // bytes written, whole entries; release, with who reads them
     detail::atomic<std::uint64_t> entries = 0; // the same
     detail::atomic<std::uint32_t> is_full = 0; // 1: what came after `end` was not kept
+    detail::atomic<std::uint32_t> wakes = 0;   // any thread, relaxed: what they brought is in no entry
 };
 
 /// The operation's part of an entry, and a checksum of the bytes that it lends for reading.

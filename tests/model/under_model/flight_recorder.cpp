@@ -19,6 +19,8 @@ auto with_inputs_recorded(std::unique_ptr<driver> own, flight_recorder*) -> std:
 flight_recorder::~flight_recorder() = default;
 auto flight_recorder::image() const noexcept -> std::span<std::byte const> { return {}; }
 void executor::record_attempt(event const&) const noexcept {}
-void detail::record_ending(flight_recorder&, promise_header const&, ending) noexcept {}
+std::coroutine_handle<> promise_header::record_and_go_on(ending const how) noexcept {
+    return edge->child_ended(*edge, *this, how);
+}
 
 } // namespace pitsaw::inline v0

@@ -17,6 +17,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace pitsaw {
 namespace {
@@ -313,6 +314,22 @@ TEST(replay, runs_the_clean_ups_of_what_it_ends) {
     sim::replay again(std::move(*saved));
     (void)again.run(work(cleaned));
     EXPECT_EQ(cleaned, 1);
+    ::unlink(path.c_str());
+}
+
+TEST(replay, a_recording_tells_that_other_threads_were_at_work) {
+    auto const path = temporary("wakes");
+    runtime rt(options_that_hold(1 << 20));
+    std::thread stopper([&] { rt.request_stop(); });
+    auto const wait_for_it = []() -> task<void> {
+        for (;;) co_await sleep(1h);
+    };
+    EXPECT_TRUE(sync_wait(rt, wait_for_it()).is_stopped());
+    stopper.join();
+    ASSERT_EQ(rt.save_record(path.c_str()), std::error_code());
+    auto const saved = sim::recording::read(path);
+    ASSERT_TRUE(saved.has_value()) << saved.error();
+    EXPECT_EQ(saved->wakes(), 1U);
     ::unlink(path.c_str());
 }
 
