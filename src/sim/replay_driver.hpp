@@ -51,7 +51,7 @@ class replay_driver final : public driver {
     [[nodiscard]] auto other_bytes_sent() const noexcept -> std::uint64_t { return other_bytes_sent_; }
 
   private:
-    struct pool {
+    struct lent_pool {
         std::span<std::byte> memory;
         std::uint32_t buffer_bytes = 0;
     };
@@ -73,7 +73,7 @@ class replay_driver final : public driver {
 
     std::span<std::byte const> entries_;
     std::function<void()> on_over_;
-    std::vector<pool> pools_;
+    std::vector<lent_pool> pools_;
     std::map<std::uint64_t, operation*> flights_; // by their address in the recorded process
     std::vector<operation*> left_;                // in flight when it was over, or submitted since
     // What `now` moves on as well.

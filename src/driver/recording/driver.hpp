@@ -37,7 +37,7 @@ class recording_driver final : public driver {
     auto features() const noexcept -> driver_features override;
 
   private:
-    struct pool {
+    struct lent_pool {
         std::span<std::byte> memory;
         std::uint32_t buffer_bytes;
     };
@@ -49,7 +49,7 @@ class recording_driver final : public driver {
     std::unique_ptr<driver> own_;
     std::span<std::byte> memory_;
     input_room& room_;
-    std::vector<pool> pools_;
+    std::vector<lent_pool> pools_;
 };
 
 } // namespace pitsaw::inline v0
