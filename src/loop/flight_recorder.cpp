@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <source_location>
@@ -16,6 +17,7 @@ namespace pitsaw::inline v0 {
 namespace {
 
 constexpr std::uint32_t records_max = 1U << 24;
+constexpr std::uint32_t records_of_virtual_time = 128;
 
 auto slots_for(recorder_options const& how) noexcept -> std::uint32_t {
     return std::bit_ceil(std::clamp(how.records, 2U, records_max));
@@ -38,19 +40,27 @@ auto begin_header(std::byte* at, recorder_options const& how, char const* driver
     return header;
 }
 
+/// The mapping's zeros are the words' first values: constructing them would touch every page.
 auto slots_of(flight_header& header) noexcept -> flight_ring::word* {
+    static_assert(sizeof(flight_ring::word) == sizeof(std::uint64_t));
     auto* const at = reinterpret_cast<std::byte*>(&header) + header.records_at;
-    return new (at) flight_ring::word[std::size_t{header.records} * flight_ring::words_of_a_slot];
+    return std::launder(reinterpret_cast<flight_ring::word*>(at));
 }
 
 } // namespace
 
-flight_recorder::flight_recorder(std::byte* const mapping, std::size_t const bytes,
+flight_recorder::flight_recorder(std::byte* const memory, std::size_t const mapped_bytes,
                                  recorder_options const& how, char const* const driver) noexcept
-    : mapping_(mapping), bytes_(bytes), header_(begin_header(mapping + posix::guard_bytes(), how, driver)),
+    : memory_(memory), mapped_bytes_(mapped_bytes),
+      header_(begin_header(mapped_bytes == 0 ? memory : memory + posix::guard_bytes(), how, driver)),
       ring_(header_->head, slots_of(*header_), header_->records) {}
 
-flight_recorder::~flight_recorder() { posix::unmap(mapping_, bytes_); }
+flight_recorder::~flight_recorder() {
+    if (mapped_bytes_ == 0)
+        std::free(memory_);
+    else
+        posix::unmap(memory_, mapped_bytes_);
+}
 
 auto flight_recorder::inputs() const noexcept -> std::span<std::byte> {
     return {reinterpret_cast<std::byte*>(header_) + header_->inputs_at, header_->inputs_max};
@@ -61,16 +71,25 @@ auto flight_recorder::image() const noexcept -> std::span<std::byte const> {
     return {reinterpret_cast<std::byte const*>(header_), header_->inputs_at + inputs};
 }
 
-auto make_flight_recorder(recorder_options const& how, driver const& of) noexcept
+auto make_flight_recorder(recorder_options const& wanted, driver const& of) noexcept
     -> std::unique_ptr<flight_recorder> {
-    if (how.records == 0) return nullptr;
-    auto const bytes =
-        posix::guard_bytes() + flight_header::bytes + ring_bytes(how) + in_pages(how.input_bytes);
-    auto* const mapping = posix::map_behind_guard(bytes);
-    if (mapping == nullptr) return nullptr;
-    auto* const made = new (std::nothrow) flight_recorder(mapping, bytes, how, of.features().name);
-    if (made == nullptr) posix::unmap(mapping, bytes);
-    return std::unique_ptr<flight_recorder>(made);
+    if (wanted.records == 0) return nullptr;
+    auto how = wanted;
+    auto const features = of.features();
+    auto const is_on_heap = features.virtual_time && how.input_bytes == 0;
+    if (is_on_heap) how.records = std::min(how.records, records_of_virtual_time);
+    auto const bytes = flight_header::bytes + ring_bytes(how) + in_pages(how.input_bytes);
+    auto const mapped_bytes = is_on_heap ? 0 : bytes + posix::guard_bytes();
+    auto* const memory =
+        is_on_heap ? static_cast<std::byte*>(std::calloc(1, bytes)) : posix::map_behind_guard(mapped_bytes);
+    if (memory == nullptr) return nullptr;
+    auto* const made = new (std::nothrow) flight_recorder(memory, mapped_bytes, how, features.name);
+    if (made != nullptr) return std::unique_ptr<flight_recorder>(made);
+    if (is_on_heap)
+        std::free(memory);
+    else
+        posix::unmap(memory, mapped_bytes);
+    return nullptr;
 }
 
 auto with_inputs_recorded(std::unique_ptr<driver> own, flight_recorder* const to) -> std::unique_ptr<driver> {

@@ -18,13 +18,15 @@ namespace pitsaw::inline v0 {
 /// It lives in a mapping of its own that begins with a `flight_header`, behind a page that nobody may touch,
 /// so that the kernel joins it with no mapping below it: `pitsaw record` then finds the header at the
 /// beginning of a mapping of any process, without its help. Pages that nothing was written to cost nothing.
+/// Where time is virtual it is on the heap and short: nobody looks at it from outside, and a test makes
+/// thousands of worlds, of which each would pay for the mapping.
 ///
 /// Lifetime: its worker's; the driver that records inputs must go first. Threads: the worker's; other threads
 /// and processes read. Errors: `make_flight_recorder` gives null where there is no memory.
 class flight_recorder {
   public:
-    /// Of a mapping of `bytes`, the untouchable page included.
-    flight_recorder(std::byte* mapping, std::size_t bytes, recorder_options const& how,
+    /// Of a mapping of `mapped_bytes`, the untouchable page included; 0: of zeros from the heap.
+    flight_recorder(std::byte* memory, std::size_t mapped_bytes, recorder_options const& how,
                     char const* driver) noexcept;
     flight_recorder(flight_recorder&&) = delete;
     ~flight_recorder();
@@ -58,8 +60,8 @@ class flight_recorder {
     [[nodiscard]] auto image() const noexcept -> std::span<std::byte const>;
 
   private:
-    std::byte* mapping_;
-    std::size_t bytes_;
+    std::byte* memory_;
+    std::size_t mapped_bytes_;
     flight_header* header_;
     flight_ring ring_;
     std::int64_t at_ = 0;

@@ -20,8 +20,8 @@ struct boundary;
 /// How much a worker writes down of what happens to it (docs/guide/recorder.md).
 struct recorder_options {
     /// The last so many events of the driver, endings, stops and turns in which timers fired are kept, of 32
-    /// bytes each, in memory that is touched as it fills: rounded up to a power of two. 0: nothing is
-    /// recorded at all.
+    /// bytes each, in memory that is touched as it fills: rounded up to a power of two. Where time is
+    /// virtual and no inputs are held, at most 128. 0: nothing is recorded at all.
     std::uint32_t records = 4096;
     /// Up to so many bytes of all that the driver is asked and answers, received bytes included, so that
     /// `sim::replay` can execute the program again. From the start on: what comes when it is full is not

@@ -1,5 +1,6 @@
 #include "loop/flight_recorder.hpp"
 
+#include "driver/sim/driver.hpp"
 #include "loop/flight_image.hpp"
 #include "loop/flight_text.hpp"
 #include "loop/worker.hpp"
@@ -7,6 +8,8 @@
 #include <pitsaw/pitsaw.hpp>
 
 #include <gtest/gtest.h>
+
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
@@ -100,9 +103,25 @@ TEST(flight_recorder, is_not_there_where_it_is_switched_off) {
     EXPECT_EQ(rt.loop().recorder, nullptr);
     EXPECT_TRUE(sync_wait(rt, a_short_life()).has_value());
     EXPECT_EQ(rt.save_record("/dev/null"), std::errc::operation_not_supported);
-    runtime without_inputs(with_records(16));
+    runtime without_inputs(with_records(1 << 20));
+    EXPECT_EQ(without_inputs.loop().recorder->header().records, 128U); // of a world of virtual time
     EXPECT_EQ(std::string_view(without_inputs.loop().io->features().name), "sim");
     EXPECT_EQ(without_inputs.loop().recorder->header().inputs_max, 0U);
+}
+
+TEST(flight_recorder, touches_memory_only_as_it_fills) {
+    auto const recorder = make_flight_recorder(with_records(1 << 16, 1 << 20).recorder, sim_driver());
+    auto const resident = [&] {
+        std::vector<unsigned char> pages((flight_header::bytes + (std::size_t{3} << 20)) / 4096);
+        EXPECT_EQ(::mincore(&recorder->header(), pages.size() * 4096, pages.data()), 0);
+        return std::ranges::count_if(pages, [](unsigned char each) { return (each & 1) != 0; });
+    };
+    auto const few = resident();
+    EXPECT_LE(few, 16); // the header; more where the system's pages are larger
+    recorder->note(flight_kind::timers, 1);
+    EXPECT_LE(resident(), few + 16);
+    for (int i = 0; i < 1 << 16; ++i) recorder->note(flight_kind::timers, 1);
+    EXPECT_GE(resident(), 512);
 }
 
 TEST(flight_recorder, a_saved_record_is_what_was_in_memory) {
