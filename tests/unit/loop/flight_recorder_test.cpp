@@ -157,7 +157,7 @@ TEST(flight_recorder, a_file_that_is_cut_off_or_changed_is_refused_or_read) {
         auto words = words_of(image.size());
         words[word] = ~words[word];
         auto const changed = flight_image::make(std::move(words), image.size());
-        if (changed) EXPECT_LE(changed->records().size(), 4U); // and touches no other memory
+        EXPECT_LE(changed ? changed->records().size() : 0, 4U); // and touches no other memory
     }
     std::ofstream(file.path) << "nothing of the kind";
     EXPECT_FALSE(flight_image::read(file.path).has_value());
