@@ -13,6 +13,7 @@ std::coroutine_handle<> basic_operation_leaf<Operation>::start(promise_header& h
     if (header.env->stop.stop_requested()) return header.stop_here();
     event done;
     if (!header.env->executor->io->attempt(*this, done)) return submit_for(header);
+    header.env->executor->note_attempt(done);
     note(done);
     return go_on(header);
 }

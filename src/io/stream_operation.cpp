@@ -56,6 +56,7 @@ std::coroutine_handle<> pooled_receive_operation::start(promise_header& header) 
         is_done = worker.io->attempt(*this, done);
     }
     if (!is_done) return submit_for(header);
+    worker.note_attempt(done);
     note(done);
     return go_on(header);
 }

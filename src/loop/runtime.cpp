@@ -2,6 +2,7 @@
 
 #include "loop/choose_driver.hpp"
 #include "loop/worker.hpp"
+#include "os/posix/whole_file.hpp"
 
 #include <utility>
 
@@ -18,6 +19,13 @@ runtime::~runtime() = default;
 executor_ref runtime::get_executor() const noexcept { return *worker_; }
 
 void runtime::request_stop(stop_reason const why) noexcept { worker_->request_stop(why); }
+
+std::error_code runtime::save_record(char const* const path) const noexcept {
+    auto const* const recorder = worker_->recorder;
+    if (recorder == nullptr) return std::make_error_code(std::errc::operation_not_supported);
+    auto const result = posix::write_whole_file(path, recorder->image());
+    return result == 0 ? std::error_code() : to_error(result);
+}
 
 root_run::root_run(runtime& on) : worker_(on.loop()) {
     check(current_executor() == nullptr,

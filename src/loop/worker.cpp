@@ -31,9 +31,11 @@ constexpr duration time_for_discards_max = std::chrono::seconds(5);
 } // namespace
 
 worker::worker(std::unique_ptr<driver> own, runtime_options options)
-    : local(options.local), driver_(std::move(own)), options_(std::move(options)),
+    : local(options.local), recorder_(make_flight_recorder(options.recorder, *own)),
+      driver_(with_inputs_recorded(std::move(own), recorder_.get())), options_(std::move(options)),
       resumes_between_polls_(resumes_min), stop_from_afar_(stop_arrived, this) {
     io = driver_.get();
+    recorder = recorder_.get();
 }
 
 worker::~worker() {
@@ -62,6 +64,7 @@ worker::~worker() {
 
 void worker::request_stop(stop_reason const why) noexcept {
     if (current_executor() == this) {
+        if (recorder != nullptr) recorder->note(flight_kind::stop, static_cast<std::int64_t>(why));
         stop.request_stop(why);
         if (root != nullptr) root->ask_to_stop();
     } else if (stop_from_afar_.begin()) {
@@ -73,6 +76,9 @@ void worker::request_stop(stop_reason const why) noexcept {
 void worker::stop_arrived(void* const self, bool) noexcept {
     auto& arrived_at = *static_cast<worker*>(self);
     arrived_at.has_stop_arrived_ = true;
+    if (arrived_at.recorder != nullptr)
+        arrived_at.recorder->note(flight_kind::stop,
+                                  static_cast<std::int64_t>(arrived_at.stop.get_token().reason()));
     if (arrived_at.root != nullptr) arrived_at.root->ask_to_stop();
 }
 
@@ -86,6 +92,7 @@ void worker::run(bool const& is_done) noexcept {
     be_at_home();
     is_running_.store(true, std::memory_order_relaxed);
     polled_at_ = now();
+    if (recorder != nullptr) recorder->set_time(polled_at_);
     while (!is_done) {
         resume_ready(is_done);
         if (!is_done) poll_once(true);
@@ -158,9 +165,12 @@ void worker::poll_once(bool const may_wait) noexcept {
     ++turn_;
     if (observer != nullptr) [[unlikely]]
         observer->before_delivery(turn_);
-    deliver(count);
     polled_at_ = now();
+    if (recorder != nullptr) recorder->set_time(polled_at_);
+    deliver(count);
     auto const fired = timers.expire(polled_at_, timers_per_turn);
+    if (fired != 0 && recorder != nullptr)
+        recorder->note(flight_kind::timers, static_cast<std::int64_t>(fired));
     if (count != 0 || fired != 0)
         resumes_between_polls_ = resumes_min;
     else if (resumes_between_polls_ < resumes_max)
@@ -168,7 +178,10 @@ void worker::poll_once(bool const may_wait) noexcept {
 }
 
 void worker::deliver(std::size_t const count) noexcept {
-    for (std::size_t i = 0; i < count; ++i) events_[i].op->on_event(*events_[i].op, events_[i]);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (recorder != nullptr) recorder->note(events_[i]);
+        events_[i].op->on_event(*events_[i].op, events_[i]);
+    }
 }
 
 void worker::look_for_deadlock() noexcept {

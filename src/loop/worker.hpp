@@ -1,4 +1,6 @@
 #pragma once
+#include "loop/flight_recorder.hpp"
+
 #include <pitsaw/base/atomic.hpp>
 #include <pitsaw/executor/executor_ref.hpp>
 #include <pitsaw/executor/remote_ask.hpp>
@@ -90,6 +92,7 @@ class worker final : public executor {
     void look_for_deadlock() noexcept;
     void tell_of_untold_errors() noexcept;
 
+    std::unique_ptr<flight_recorder> recorder_;
     std::unique_ptr<buffer_pool> buffers_; ///< before the driver: its memory is lent for the driver's life
     bool has_looked_for_buffers_ = false;
     std::unique_ptr<driver> driver_;

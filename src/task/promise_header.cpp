@@ -12,8 +12,7 @@ std::coroutine_handle<> promise_header::unhandled_stopped() noexcept {
 std::coroutine_handle<> promise_header::climb() noexcept {
     for (auto* header = this;; header = header->parent) {
         if (header->cleanups != nullptr) return header->run_cleanups(ending::stopped);
-        if (header->edge->root == header)
-            return header->edge->child_ended(*header->edge, *header, ending::stopped);
+        if (header->edge->root == header) return header->at_boundary(ending::stopped);
     }
 }
 

@@ -2,7 +2,12 @@
 #include "driver/io_uring/driver.hpp"
 #include "driver/laws.hpp"
 #include "driver/posix_subject.hpp"
+#include "driver/recording/driver.hpp"
 #include "driver/sim_subject.hpp"
+
+#include <array>
+#include <cstddef>
+#include <span>
 
 namespace pitsaw::laws {
 namespace {
@@ -14,6 +19,12 @@ auto sim_case(std::string name, sim_driver_options options) -> driver_case {
 auto epoll_case(std::string name, posix_options options) -> driver_case {
     return {std::move(name),
             [options] { return std::make_unique<posix_subject>(epoll_driver::make().value(), options); }};
+}
+
+/// Behind a driver that writes everything down, until its memory is full.
+auto recorded(std::unique_ptr<driver> own, std::span<std::byte> memory) -> std::unique_ptr<driver> {
+    static input_room room; // of all that are made: nobody reads it
+    return std::make_unique<recording_driver>(std::move(own), memory, room);
 }
 
 } // namespace
@@ -42,6 +53,11 @@ auto driver_cases() -> std::vector<driver_case> {
     with("cancel_always_too_late", [](auto& o) { o.cancel_late_percent = 100; });
     with("multishot_of_one", [](auto& o) { o.multishot_ends_percent = 100; });
     cases.push_back(epoll_case("epoll", {}));
+    static std::array<std::byte, std::size_t{1} << 16> memory; // of all that are made: nobody reads it
+    cases.push_back({"epoll_recorded", [] {
+                         return std::make_unique<posix_subject>(
+                             recorded(epoll_driver::make().value(), memory), posix_options{});
+                     }});
     cases.push_back(epoll_case("epoll_small_buffers", {.buffer_bytes = 1})); // the kernel's minimum: some KiB
     auto const ring = [&](char const* name, auto change) {
         io_uring_options ring_options;
@@ -52,6 +68,10 @@ auto driver_cases() -> std::vector<driver_case> {
                          }});
     };
     ring("io_uring", [](auto&) {});
+    cases.push_back({"io_uring_recorded", [] {
+                         return std::make_unique<posix_subject>(
+                             recorded(io_uring_driver::make().value(), memory), posix_options{});
+                     }});
     ring("io_uring_without_registered_ring_fd", [](auto& o) { o.allowed.registered_ring_fd = false; });
     ring("io_uring_without_buffer_rings", [](auto& o) { o.allowed.buffer_rings = false; });
     ring("io_uring_without_multishot_accept", [](auto& o) { o.allowed.multishot_accept = false; });

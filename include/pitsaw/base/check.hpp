@@ -11,7 +11,8 @@ inline constexpr bool debug_checks = true;
 #endif
 } // namespace detail
 
-/// Ends the process with `what`, the place and the current async stack on stderr. Never returns.
+/// Ends the process with `what`, the place, the current async stack and what the worker did last on stderr.
+/// Never returns.
 [[noreturn]] void check_failed(char const* what, std::source_location where) noexcept;
 
 /// A condition the library or its user promised; stays on in release builds.
@@ -38,6 +39,11 @@ namespace detail {
 /// task layer, which alone knows the chain; declared here because `check_failed` calls it. To stderr, without
 /// a heap.
 void print_async_stack_of_this_thread() noexcept;
+
+/// Prints what this thread's worker did last, and writes all that it recorded to a file if the environment
+/// names a folder (docs/guide/recorder.md); nothing where there is no worker. Defined by the loop. To stderr,
+/// without a heap.
+void print_record_of_this_thread() noexcept;
 } // namespace detail
 
 } // namespace pitsaw::inline v0

@@ -15,6 +15,8 @@ namespace pitsaw::inline v0 {
 
 class buffer_pool;
 class driver;
+class flight_recorder;
+struct event;
 
 /// The part of a worker that running coroutines touch: where they wait for their turn and for time.
 ///
@@ -31,6 +33,7 @@ class executor {
     continuation* current = nullptr;      ///< the running header, null in callbacks and in the loop
     timer_queue timers;                   ///< sleeps and deadlines
     driver* io = nullptr;                 ///< set once
+    flight_recorder* recorder = nullptr;  ///< set once; null: nothing is recorded
     std::uint64_t suspensions = 0;        ///< how many leaves have suspended so far
     std::uint64_t watched = UINT64_MAX;   ///< calls `on_watched_suspended` when `suspensions` gets here
     continuation* watched_leaf = nullptr; ///< calls `on_watched_completed` when this one completes
@@ -60,6 +63,11 @@ class executor {
             on_watched_completed(leaf);
     }
 
+    /// An attempt has succeeded: it is an event that no poll brings.
+    void note_attempt(event const& done) const noexcept {
+        if (recorder != nullptr) record_attempt(done);
+    }
+
     [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;
 
     /// An exception that no coroutine can receive.
@@ -83,6 +91,8 @@ class executor {
     // For a harness that acts at exact moments.
     virtual void on_watched_suspended(continuation& leaf) noexcept = 0;
     virtual void on_watched_completed(continuation& leaf) noexcept = 0;
+
+    void record_attempt(event const& done) const noexcept;
 
     inbox<continuation, &continuation::link> inbox_; ///< any thread pushes, the worker takes
 

@@ -2,17 +2,33 @@
 #include <pitsaw/executor/environment.hpp>
 #include <pitsaw/stop/inplace_stop_token.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <system_error>
+#include <type_traits>
 
 namespace pitsaw::inline v0 {
 
 class driver;
 class worker;
 struct boundary;
+
+/// How much a worker writes down of what happens to it (docs/guide/recorder.md).
+struct recorder_options {
+    /// The last so many events of the driver, endings, stops and turns in which timers fired are kept, of 32
+    /// bytes each, in memory that is touched as it fills: rounded up to a power of two. Where time is
+    /// virtual and no inputs are held, at most 128. 0: nothing is recorded at all.
+    std::uint32_t records = 4096;
+    /// Up to so many bytes of all that the driver is asked and answers, received bytes included, so that
+    /// `sim::replay` can execute the program again. From the start on: what comes when it is full is not
+    /// kept.
+    std::size_t input_bytes = 0;
+};
+static_assert(std::is_trivially_copyable_v<recorder_options>);
 
 /// What a runtime is told at its start. All members have defaults; a class with a constructor, for GCC 12.2
 /// destroys an aggregate like this twice beside a co_await.
@@ -35,6 +51,8 @@ struct runtime_options {
     /// No thread outside will ever wake this runtime or stop it: a wait that nothing can end is then a
     /// checked error instead of a hang. Portals and foreign awaitables still count as something that can.
     bool is_closed_world = false;
+    /// The flight recorder, which `pitsaw record` and a failed check print.
+    recorder_options recorder = {};
 };
 
 /// One worker: a thread's loop with its driver, its timers and its ready queue.
@@ -63,6 +81,10 @@ class runtime {
     /// Asks everything that runs here to stop. Callbacks registered at tokens run on the calling thread.
     /// Of two threads that ask at a time the second may return before the first's stop is to be seen.
     void request_stop(stop_reason why = stop_reason::shutdown) noexcept;
+
+    /// Saves what the flight recorder holds in a file that only this user may read. On the worker or between
+    /// runs. Errors: the system's; `operation_not_supported` where nothing is recorded; none: it is saved.
+    [[nodiscard]] std::error_code save_record(char const* path) const noexcept;
 
     /// The loop itself, for whoever drives or observes it from below: `sync_wait`, a simulated world.
     [[nodiscard]] worker& loop() const noexcept { return *worker_; }

@@ -112,6 +112,11 @@ struct promise_header : continuation {
     /// Begins the innermost clean-up; the ending `how` goes on when none is left.
     [[nodiscard]] std::coroutine_handle<> run_cleanups(ending how) noexcept;
 
+    /// This is the first of its chain, and has ended: the scope goes on.
+    [[nodiscard]] std::coroutine_handle<> at_boundary(ending how) noexcept;
+    /// The same where the worker records it: of its own, so that others pay for a comparison alone.
+    [[nodiscard]] std::coroutine_handle<> record_and_go_on(ending how) noexcept;
+
     /// Destroys clean-ups that were never run, since the frame is destroyed without an ending.
     void drop_cleanups() noexcept;
 };
@@ -159,10 +164,15 @@ concept environment_promise = std::derived_from<Promise, promise_header>;
     return transfer(to, *to.env->executor);
 }
 
+inline std::coroutine_handle<> promise_header::at_boundary(ending const how) noexcept {
+    if (env->executor->recorder != nullptr) return record_and_go_on(how);
+    return edge->child_ended(*edge, *this, how);
+}
+
 inline std::coroutine_handle<> promise_header::ended(ending const how) noexcept {
     if (cleanups != nullptr) [[unlikely]]
         return run_cleanups(how);
-    if (edge->root == this) return edge->child_ended(*edge, *this, how);
+    if (edge->root == this) return at_boundary(how);
     return transfer(*parent, *env->executor); // within a chain there is one environment
 }
 
