@@ -42,7 +42,6 @@ world::parts::parts(world& of, world_options const& how)
 
 world::parts::~parts() {
     end_everything();
-    own.rt.loop().end_abandoned();
     for (auto const stream : streams) own.net->discard(stream);
     std::array<event, 16> out;
     while (own.net->drain(out, never).remaining != 0) {
@@ -164,7 +163,7 @@ void world::parts::wait_for_others() {
         return wakes_.wait(seen, std::memory_order_acquire);
     for (auto* const each : all)
         if (auto* const observer = each->rt.loop().observer) return observer->on_deadlock();
-    fail("deadlock: every task of this world waits, and nothing is left that could wake one");
+    fail("deadlock: every task waits, and nothing in this world is left that could wake one");
 }
 
 void world::parts::woken() noexcept {

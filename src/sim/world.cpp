@@ -14,11 +14,14 @@ namespace pitsaw::inline v0::sim {
 world::world(world_options const options) : parts_(std::make_unique<parts>(*this, options)) {}
 world::~world() = default;
 
-world::own_machine::own_machine(world& of) {
+world::own_machine::own_machine(world& of) : of_(of) {
     check(current_executor() == nullptr, "world::run was called by a task: it is for the test's own thread");
     exchange_current_executor(&of.get_runtime().loop());
 }
-world::own_machine::~own_machine() { exchange_current_executor(nullptr); }
+world::own_machine::~own_machine() {
+    of_.parts_->run_until([this] { return of_.parts_->own.rt.loop().abandoned == 0; });
+    exchange_current_executor(nullptr);
+}
 
 sim::node& world::add(std::string name, maker body, bool const is_service, node_options const& with) {
     return parts_->add(std::move(name), std::move(body), is_service, with);
@@ -47,7 +50,6 @@ void world::run_own(program& chain) {
     own.start(chain);
     parts_->run_until([&] { return chain.is_done(); });
     own.step(); // what was discarded last is to be closed now
-    parts_->run_until([&] { return own.rt.loop().abandoned == 0; });
     own.forget_program();
 }
 
@@ -92,7 +94,6 @@ std::size_t world::readable_bytes(descriptor const stream) const noexcept {
 std::string world::imbalance() const {
     auto& own = parts_->own;
     auto& worker = own.rt.loop();
-    worker.end_abandoned();
     // Descriptors that were discarded may still be closing: that is the driver's work, and no imbalance.
     std::size_t orphans = 0;
     if (worker.operations == 0) {

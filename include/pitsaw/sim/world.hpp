@@ -133,12 +133,16 @@ class world {
     friend class fault_harness;
     using maker = std::move_only_function<std::unique_ptr<program>(sim::node&)>;
 
-    /// Makes the world's own worker the thread's current one.
+    /// Makes the world's own worker the thread's current one; at its end waits for what the frame's end has
+    /// left to the driver.
     class own_machine {
       public:
         explicit own_machine(world& of);
         own_machine(own_machine&&) = delete;
         ~own_machine();
+
+      private:
+        world& of_;
     };
 
     template <class Body> static maker maker_of(Body body) {
