@@ -135,8 +135,10 @@ void print_last(flight_recorder const& of, std::size_t const count, std::FILE* c
 }
 
 void detail::print_record_of_this_thread() noexcept {
-    auto const* const worker = current_executor();
-    if (worker == nullptr || worker->recorder == nullptr) return;
+    auto* const worker = current_executor();
+    if (worker == nullptr) return;
+    worker->on_check_failed();
+    if (worker->recorder == nullptr) return;
     if (worker->recorder->ring().pushed() != 0)
         print_last(*worker->recorder, records_of_a_failed_check, stderr);
     dump(*worker->recorder);

@@ -102,12 +102,12 @@ void worker::run(bool const& is_done) noexcept {
     is_running_.store(false, std::memory_order_relaxed);
 }
 
-void worker::step(bool const& is_done, worker_tracer* const tracer) noexcept {
+void worker::step(bool const& is_done) noexcept {
     be_at_home();
     is_running_.store(true, std::memory_order_relaxed);
     for (std::uint32_t resumes = 0; resumes < resumes_min && !ready.empty() && !is_done; ++resumes) {
         auto const next = ready.pop();
-        if (tracer != nullptr) tracer->resumes(*next.next, next.how);
+        if (guide != nullptr) guide->resumes(*next.next, next.how);
         resume(next);
     }
     if (is_done)

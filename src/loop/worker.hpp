@@ -31,10 +31,13 @@ struct worker_observer {
     [[nodiscard]] virtual bool expects_lost_error() noexcept { return false; }
 };
 
-/// Hears of each coroutine that a worker resumes in `step`.
-struct worker_tracer {
-    virtual ~worker_tracer() = default;
+/// Who drives a worker by `step`.
+struct worker_guide {
+    virtual ~worker_guide() = default;
+    /// A coroutine is about to be resumed.
     virtual void resumes(continuation& next, resume_as how) noexcept = 0;
+    /// A check has failed on this worker's thread, while it is the current one: the process is about to end.
+    virtual void check_failed() noexcept = 0;
 };
 
 /// One thread's loop: ready queue, timers, driver, inbox. The only place where coroutines meet a driver.
@@ -49,7 +52,7 @@ class worker final : public executor {
     void run(bool const& is_done) noexcept;
 
     /// One turn without waiting, for who drives several workers from one thread and in one time.
-    void step(bool const& is_done, worker_tracer* tracer) noexcept;
+    void step(bool const& is_done) noexcept;
     /// When a step has something to do, as far as the worker itself knows; its driver may know more.
     [[nodiscard]] auto next_step_at() const noexcept -> time_point {
         return ready.empty() ? timers.next_wake() : time_point::min();
@@ -58,6 +61,9 @@ class worker final : public executor {
     [[nodiscard]] auto now() const noexcept -> time_point override { return driver_->now(); }
     void lost_error(std::exception_ptr error) noexcept override;
     void log(std::string_view line) noexcept override;
+    void on_check_failed() noexcept override {
+        if (guide != nullptr) guide->check_failed();
+    }
     [[nodiscard]] auto find_buffers() noexcept -> buffer_pool* override;
 
     /// Between runs: waits for the operations whose owners are gone; each is being cancelled.
@@ -71,6 +77,7 @@ class worker final : public executor {
     [[nodiscard]] std::uint64_t turn() const noexcept { return turn_; }
 
     worker_observer* observer = nullptr; ///< set between runs
+    worker_guide* guide = nullptr;       ///< set once
     boundary* root = nullptr;            ///< what runs, for a stop of the runtime to reach
     inplace_stop_source stop;            ///< the root environment's
     void* local = nullptr;               ///< set once

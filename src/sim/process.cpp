@@ -47,6 +47,7 @@ class current {
 process::process(world::parts& in, sim_host const on, std::string called, runtime_options with)
     : name(std::move(called)), rt(make_driver(in, on, *this, net, front), in_a_closed_world(std::move(with))),
       world_(in) {
+    rt.loop().guide = this;
     env_ = environment{rt.get_executor(), rt.loop().stop.get_token(), nullptr, rt.loop().local};
 }
 
@@ -106,7 +107,7 @@ time_point process::next_at() noexcept {
 void process::step() noexcept {
     current const here(rt.loop());
     watched_again const programs;
-    rt.loop().step(program_ == nullptr ? has_ended_ : program_->is_done(), world_.is_traced ? this : nullptr);
+    rt.loop().step(program_ == nullptr ? has_ended_ : program_->is_done());
 }
 
 auto process::cancel_takes(operation const& op) noexcept -> std::optional<duration> {
@@ -117,19 +118,19 @@ void process::woken() noexcept { world_.woken(); }
 
 void process::delivered(event const& what) noexcept {
     if (!world_.is_traced) return;
-    auto const line = world_.begin_line(name);
+    // Not the descriptor's generation: it is another one in each process.
+    std::fprintf(stderr, "%s%s on %u: ", world_.begin_line(name).c_str(), pitsaw::name(what.op->code).data(),
+                 static_cast<unsigned>(what.op->target.index));
     if (what.result >= 0)
-        std::fprintf(stderr, "%s%s on %u.%u: %" PRId32 "%s\n", line.c_str(),
-                     pitsaw::name(what.op->code).data(), what.op->target.index, what.op->target.generation,
-                     what.result, what.is_final() ? "" : ", and more");
+        std::fprintf(stderr, "%" PRId32 "%s\n", what.result, what.is_final() ? "" : ", and more");
     else
-        std::fprintf(stderr, "%s%s on %u.%u: %s\n", line.c_str(), pitsaw::name(what.op->code).data(),
-                     what.op->target.index, what.op->target.generation,
-                     to_error(what.result).message().c_str());
+        std::fprintf(stderr, "%s\n", to_error(what.result).message().c_str());
 }
 
+void process::check_failed() noexcept { std::fprintf(stderr, "%s\n", world_.self.rerun().c_str()); }
+
 void process::resumes(continuation& next, resume_as const how) noexcept {
-    if (how == resume_as::callback) return;
+    if (how == resume_as::callback || !world_.is_traced) return;
     auto line = world_.begin_line(name) + (how == resume_as::stopped ? "stops" : "resumes");
     char const* between = " ";
     for (auto const* header = static_cast<promise_header const*>(&next); header != nullptr;

@@ -18,7 +18,7 @@ namespace pitsaw::inline v0::sim {
 /// A runtime of a world, and the program that runs on it: one life of a node.
 ///
 /// Lifetime: the world's parts'. Threads: the world's.
-class process final : sim_observer, worker_tracer {
+class process final : sim_observer, worker_guide {
   public:
     process(world::parts& in, sim_host on, std::string name, runtime_options with);
     process(process&&) = delete;
@@ -56,6 +56,7 @@ class process final : sim_observer, worker_tracer {
     void woken() noexcept override;
     void delivered(event const& what) noexcept override;
     void resumes(continuation& next, resume_as how) noexcept override;
+    void check_failed() noexcept override;
 
     world::parts& world_;
     environment env_;

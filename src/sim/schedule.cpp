@@ -185,7 +185,8 @@ void world::parts::end_everything() {
 }
 
 void world::parts::fail(char const* const what) const {
-    std::fprintf(stderr, "%s\n", self.rerun().c_str());
+    if (current_executor() == nullptr)
+        std::fprintf(stderr, "%s\n", self.rerun().c_str()); // else check says it
     for (auto const& each : nodes)
         if (each->is_running()) std::fprintf(stderr, "node %s still runs\n", each->name().c_str());
     check(false, what);

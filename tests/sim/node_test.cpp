@@ -373,6 +373,18 @@ TEST(node_death_test, a_deadlock_names_the_nodes_and_the_seed) {
     EXPECT_DEATH(run(), "seed 9, commit (.|\n)*node sleepyhead still runs(.|\n)*deadlock");
 }
 
+TEST(node_death_test, a_check_that_fails_in_a_program_says_how_to_run_it_again) {
+    auto const run = [] {
+        ps::sim::world world(with_seed(31));
+        world.node("careless", [](ps::sim::node&) -> ps::task<> {
+            co_await ps::sleep(1ms);
+            ps::check(false, "two and two are five");
+        });
+        world.run();
+    };
+    EXPECT_DEATH(run(), "two and two are five(.|\n)*seed 31, commit (.|\n)*PITSAW_SIM_SEED=31");
+}
+
 TEST(node_death_test, a_run_without_an_end_is_found_out) {
     auto const too_long = [] {
         auto options = with_seed(0);

@@ -79,6 +79,9 @@ class executor {
     /// One line for the operator.
     virtual void log(std::string_view line) noexcept = 0;
 
+    /// A check has failed on this thread: who knows more about the run may say so, on stderr.
+    virtual void on_check_failed() noexcept {}
+
   protected:
     executor() = default;
     ~executor() = default;
