@@ -49,8 +49,10 @@ def compared(build, build_peer, shape_of=None):
             commands = [words(own, case), words(peer, case)]
             ours, others = put_to_work_by_turns(tools, *commands, lambda *serves: load(*serves, case),
                                                 next(peer_first))
-            figures = [("cpu_ratio", "times", ours["cpu_us_per_request"] / others["cpu_us_per_request"]),
-                       ("server_busy", "%", ours["server_busy"]), ("peer_busy", "%", others["server_busy"])]
+            cost, peer_cost = (each["cpu_us_per_request"] for each in (ours, others))
+            figures = [("cpu_ratio", "times", cost / peer_cost), ("cpu_us_per_request", "us", cost),
+                       ("peer_cpu_us_per_request", "us", peer_cost), ("server_busy", "%", ours["server_busy"]),
+                       ("peer_busy", "%", others["server_busy"])]
             if counted.get(case, COUNTED_ROUNDS) < COUNTED_ROUNDS:
                 counted[case] += 1
                 for name, command in zip(("syscalls_per_request", "peer_syscalls_per_request"), commands):
