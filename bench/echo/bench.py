@@ -1,7 +1,7 @@
 """Echoes of 64 bytes over loopback TCP: a server on one core, a closed loop of requests on the other."""
 import itertools
 
-from echo.servers import SERVERS, serving
+from echo.servers import SERVERS, TURN, TURNS, load_program, put_to_work_by_turns, serving
 
 QUESTION = "What does a request cost that comes in, is read, is answered and goes out?"
 ROUNDS = 7
@@ -9,17 +9,7 @@ ONE_CORE = False
 
 SECONDS = 0.4  # measured in a round, after a warm-up of a quarter of it
 COUNTED_ROUNDS = 3  # in which the server's system calls are counted too, in a run of their own
-TURNS, TURN = 40, 0.05  # of a server that is compared by turns: how many it has in a round, and their seconds
 CASES = {"c1": 1, "c50": 50, "c500": 500}
-
-
-def load_program(tools):
-    """Prefers io_uring, which leaves more of its core; without its library the load is made by epoll."""
-    try:
-        return tools.peer("load.c", "-luring", header="liburing.h", package="liburing-dev")
-    except tools.Absent as why:
-        tools.lacking["load by io_uring"] = f"{why}; it is made by epoll"
-        return tools.peer("load.c")
 
 
 def measured(build):
@@ -48,15 +38,12 @@ def by_turns(build, build_peer):
         command, peer, load = build(tools), build_peer(tools), load_program(tools)
         peer_first = itertools.cycle([False, True])
 
+        def load_of(case):
+            return lambda server, port: [load, port, CASES[case], TURNS * TURN, server.process.pid]
+
         def run(case):
-            order = [peer, command] if next(peer_first) else [command, peer]
-            with serving(tools, order[0]) as first, serving(tools, order[1]) as second:
-                loads = [[load, port, CASES[case], TURNS * TURN, server.process.pid]
-                         for server, port in (first, second)]
-                figures = tools.figures_by_turns(TURN, *loads, core=1)
-            costs = [next(value for metric, _, value in each if metric == "cpu_us_per_request") for each in figures]
-            own, others = costs[::-1] if order[0] is peer else costs
-            return [("cpu_ratio", "times", own / others)]
+            own, others = put_to_work_by_turns(tools, command, peer, load_of(case), next(peer_first))
+            return [("cpu_ratio", "times", own["cpu_us_per_request"] / others["cpu_us_per_request"])]
         return run
     return prepare
 

@@ -104,3 +104,25 @@ def serving(tools, command, core=0):
     words = [port if word == PORT else word for word in command]
     with tools.server(*words, core=core, ready=lambda: accepts(port)) as server:
         yield server, port
+
+
+def load_program(tools):
+    """Prefers io_uring, which leaves more of its core; without its library the load is made by epoll."""
+    try:
+        return tools.peer("load.c", "-luring", header="liburing.h", package="liburing-dev")
+    except tools.Absent as why:
+        tools.lacking["load by io_uring"] = f"{why}; it is made by epoll"
+        return tools.peer("load.c")
+
+
+TURNS, TURN = 40, 0.05  # of a server that is compared by turns: how many it has in a round, and their seconds
+
+
+def put_to_work_by_turns(tools, command, peer, load, peer_first):
+    """The figures of two servers, {metric: value} of each: both are up and have their load by turns, so that whatever
+    else the machine does hits both alike. `load(server, port)` is the command of a load that lasts TURNS * TURN."""
+    order = [peer, command] if peer_first else [command, peer]
+    with serving(tools, order[0]) as first, serving(tools, order[1]) as second:
+        figures = tools.figures_by_turns(TURN, load(*first), load(*second), core=1)
+    both = [{metric: value for metric, _, value in each} for each in figures]
+    return both[::-1] if peer_first else both

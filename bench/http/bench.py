@@ -1,7 +1,7 @@
 """Plain answers over HTTP/1.1: a server on one core, its load on the other."""
 import itertools
 
-from echo.servers import serving
+from echo.servers import TURN, TURNS, put_to_work_by_turns, serving
 from http_servers import HTTP_SERVERS
 from wrk import load
 
@@ -12,7 +12,6 @@ ONE_CORE = False
 CONNECTIONS = 50
 CASES = {"keepalive50": 1, "pipeline16": 16}  # requests in one write
 SECONDS = 1  # measured in a round of pipeline16
-TURNS, TURN = 40, 0.05  # of a server that is compared by turns: how many it has in a round, and their seconds
 
 
 def counting_load(program, server, port, case, seconds):
@@ -40,14 +39,12 @@ def by_turns(build, build_peer):
         command, peer, program = build(tools), build_peer(tools), tools.peer("pipeline_load.c")
         peer_first = itertools.cycle([False, True])
 
+        def load_of(case):
+            return lambda server, port: counting_load(program, server, port, case, TURNS * TURN)
+
         def run(case):
-            order = [peer, command] if next(peer_first) else [command, peer]
-            with serving(tools, order[0]) as first, serving(tools, order[1]) as second:
-                loads = [counting_load(program, server, port, case, TURNS * TURN) for server, port in (first, second)]
-                figures = tools.figures_by_turns(TURN, *loads, core=1)
-            costs = [next(value for metric, _, value in each if metric == "cpu_us_per_request") for each in figures]
-            own, others = costs[::-1] if order[0] is peer else costs
-            return [("cpu_ratio", "times", own / others)]
+            own, others = put_to_work_by_turns(tools, command, peer, load_of(case), next(peer_first))
+            return [("cpu_ratio", "times", own["cpu_us_per_request"] / others["cpu_us_per_request"])]
         return run
     return prepare
 
