@@ -17,10 +17,11 @@ TRANSFERS = {  # connections, bytes sent and received by each
 }
 
 
-def command_of(target, *words):
+def command_of(target, *words, driver="io_uring"):
     def build(tools):
-        need_io_uring(tools)
-        return ["env", "PITSAW_DRIVER=io_uring", tools.target(target), *words]
+        if driver == "io_uring":
+            need_io_uring(tools)
+        return ["env", f"PITSAW_DRIVER={driver}", tools.target(target), *words]
     return build
 
 
@@ -74,6 +75,11 @@ def receives(form, other):
     return compared(command_of("pitsaw_receives", form), command_of("pitsaw_receives", other))
 
 
+def recorder(driver):
+    return compared(command_of("pitsaw_recorder", "on", driver=driver),
+                    command_of("pitsaw_recorder", "off", driver=driver))
+
+
 def instructions(tools, program, way, awaits):
     """Of a whole run."""
     out, plain = tools.built / f"stop_slot.{way}.callgrind", tools.built / "stop_slot"
@@ -113,9 +119,11 @@ FORMS = [("multishot", "once"), ("multishot", "once_answered")]
 
 SUBJECTS = [(f"attempts-{policy}:none", cases, attempts(policy)) for policy, cases in ATTEMPTS.items()]
 SUBJECTS += [(f"{form}:{other}", list(ECHOES), receives(form, other)) for form, other in FORMS]
+SUBJECTS += [(f"recorder-{driver}:none", ["c50", "c500"], recorder(driver)) for driver in ("io_uring", "epoll")]
 SUBJECTS += [("pitsaw", ["stop_slot"], stop_slot)]
 
 LEAST = 0.9  # of what we do a request may take with the other way, before the choice is to be thought over
+RECORDER_MAX = 1.03  # of the processor time of an echo that nobody records
 SLOT_MAX = 0.5  # of what a callback costs an await
 
 
@@ -126,6 +134,10 @@ def broken_demands(median):
             ratio = median(f"attempts-{policy}:none", case, "cpu_ratio")
             if ratio and ratio < LEAST:
                 yield f"{case}: attempting {policy} takes {ratio:.3f} times the processor time of attempting nothing"
+    for driver, case in itertools.product(("io_uring", "epoll"), ("c50", "c500")):
+        ratio = median(f"recorder-{driver}:none", case, "cpu_ratio")
+        if ratio and ratio > RECORDER_MAX:
+            yield f"{case}: on {driver} the recorder takes {ratio:.3f} times what its lack takes, at most {RECORDER_MAX}"
     slot, callback = (median("pitsaw", "stop_slot", f"{way}_alone") for way in ("slot", "callback"))
     if slot > SLOT_MAX * callback:
         yield f"stop_slot: a slot takes {slot:.2f} ns an await, a callback {callback:.2f}; at most {SLOT_MAX} of it"
