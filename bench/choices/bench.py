@@ -137,7 +137,7 @@ def broken_demands(median):
     for driver, case in itertools.product(("io_uring", "epoll"), ("c50", "c500")):
         ratio = median(f"recorder-{driver}:none", case, "cpu_ratio")
         if ratio and ratio > RECORDER_MAX:
-            yield f"{case}: on {driver} the recorder takes {ratio:.3f} times what its lack takes, at most {RECORDER_MAX}"
+            yield f"{case}: {driver}: an echo that is recorded takes {ratio:.3f} times, at most {RECORDER_MAX}"
     slot, callback = (median("pitsaw", "stop_slot", f"{way}_alone") for way in ("slot", "callback"))
     if slot > SLOT_MAX * callback:
         yield f"stop_slot: a slot takes {slot:.2f} ns an await, a callback {callback:.2f}; at most {SLOT_MAX} of it"
