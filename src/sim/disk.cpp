@@ -81,6 +81,7 @@ struct disk::parts {
     }
 
     [[nodiscard]] auto directory_at(std::string_view path) const -> io_result<std::uint32_t> {
+        if (!is_reachable) return failed(std::errc::io_error);
         auto node = disk_names::root;
         while (!path.empty()) {
             auto const name = path.substr(0, path.find('/'));
@@ -102,6 +103,8 @@ struct disk::parts {
     }
 
     // ---- Files
+
+    bool is_reachable = true;
 
     [[nodiscard]] auto open_at(disk_file which) -> handle* {
         if (which.index >= handles.size()) return nullptr;
@@ -406,6 +409,8 @@ void disk::write_back() {
 void disk::drop_caches() {
     for (auto& [node, file] : parts_->files) file.content.forget_clean();
 }
+
+void disk::set_reachable(bool const is_reachable) noexcept { parts_->is_reachable = is_reachable; }
 
 disk_faults& disk::faults() noexcept { return parts_->options.faults; }
 

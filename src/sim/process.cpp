@@ -17,7 +17,7 @@ namespace {
 std::unique_ptr<driver> make_driver(world::parts& in, sim_host const on, sim_observer& observer,
                                     sim_driver*& made, fault_driver*& front) {
     auto how = in.options.is_calm ? sim_driver_options::calm() : sim_driver_options();
-    how.seed = in.options.seed + in.processes_made++;
+    how.seed = in.seed_for(seeds_of_processes + in.processes_made++);
     how.faults = in.options.faults;
     auto driver = std::make_unique<sim_driver>(how, &observer, in.network, on);
     made = driver.get();
@@ -31,22 +31,29 @@ runtime_options in_a_closed_world(runtime_options with) {
     return with;
 }
 
-/// Makes a worker the thread's current one for a while.
-class current {
+} // namespace
+
+/// Its worker is the thread's current one for a while, and the disk of its machine is out of a ghost's reach.
+class process::turn {
   public:
-    explicit current(worker& now) noexcept : before_(exchange_current_executor(&now)) {}
-    current(current&&) = delete;
-    ~current() { exchange_current_executor(before_); }
+    explicit turn(process& of) noexcept : of_(of), before_(exchange_current_executor(&of.rt.loop())) {
+        if (of_.is_ghost_) of_.disk_->set_reachable(false);
+    }
+    turn(turn&&) = delete;
+    ~turn() {
+        if (of_.is_ghost_) of_.disk_->set_reachable(true);
+        exchange_current_executor(before_);
+    }
 
   private:
+    process& of_;
     executor* before_;
 };
 
-} // namespace
-
-process::process(world::parts& in, sim_host const on, std::string called, runtime_options with)
+process::process(world::parts& in, sim_host const on, std::string called, runtime_options with,
+                 disk* const machines)
     : name(std::move(called)), rt(make_driver(in, on, *this, net, front), in_a_closed_world(std::move(with))),
-      world_(in) {
+      world_(in), disk_(machines) {
     rt.loop().guide = this;
     env_ = environment{rt.get_executor(), rt.loop().stop.get_token(), nullptr, rt.loop().local};
 }
@@ -54,26 +61,28 @@ process::process(world::parts& in, sim_host const on, std::string called, runtim
 process::~process() = default;
 
 void process::start(std::function<std::unique_ptr<program>()> const& make) {
-    current const here(rt.loop());
+    turn const mine(*this);
     own_program_ = make();
     start(*own_program_);
 }
 
 void process::start(program& what) noexcept {
-    current const here(rt.loop());
+    turn const mine(*this);
     program_ = &what;
     rt.loop().root = &what.edge();
     what.start(env_);
 }
 
 void process::stop() noexcept {
-    current const here(rt.loop());
+    turn const mine(*this);
     rt.request_stop(stop_reason::shutdown);
 }
 
 void process::become_a_ghost() noexcept {
+    is_ghost_ = true;
+    paused_until = time_point::min();
+    stop(); // first, so that what can be stopped ends as stopped
     net->cut_off();
-    stop();
 }
 
 bool process::is_over() const noexcept {
@@ -86,7 +95,7 @@ void process::forget_program() noexcept {
 }
 
 std::string process::end() {
-    current const here(rt.loop());
+    turn const mine(*this);
     forget_program();
     has_ended_ = true;
     auto const ended = std::exchange(own_program_, nullptr);
@@ -94,6 +103,7 @@ std::string process::end() {
 }
 
 bool process::is_due() noexcept {
+    if (is_ghost_) return next_at() != never || net->is_due();
     if (world_.network.now() < paused_until) return false;
     return rt.loop().next_step_at() <= world_.network.now() || net->is_due() ||
            front->next_failure_at() <= world_.network.now();
@@ -105,7 +115,8 @@ time_point process::next_at() noexcept {
 }
 
 void process::step() noexcept {
-    current const here(rt.loop());
+    turn const mine(*this);
+    if (is_ghost_) net->skip_to(next_at());
     watched_again const programs;
     rt.loop().step(program_ == nullptr ? has_ended_ : program_->is_done());
 }

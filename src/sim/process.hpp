@@ -20,14 +20,16 @@ namespace pitsaw::inline v0::sim {
 /// Lifetime: the world's parts'. Threads: the world's.
 class process final : sim_observer, worker_guide {
   public:
-    process(world::parts& in, sim_host on, std::string name, runtime_options with);
+    /// `machines`: null for the world's own.
+    process(world::parts& in, sim_host on, std::string name, runtime_options with, disk* machines);
     process(process&&) = delete;
     ~process() override;
 
     void start(std::function<std::unique_ptr<program>()> const& make);
     void start(program& what) noexcept; ///< that is somebody else's
     void stop() noexcept;
-    /// Nothing it does reaches the world any more; it unwinds.
+    /// Nothing it does reaches the world or its machine's disk any more; it unwinds, in a time of its own in
+    /// which nothing waits for long.
     void become_a_ghost() noexcept;
 
     [[nodiscard]] bool is_done() const noexcept { return program_ != nullptr && program_->is_done(); }
@@ -51,6 +53,8 @@ class process final : sim_observer, worker_guide {
     std::function<std::optional<duration>(operation const&)> cancel_time;
 
   private:
+    class turn;
+
     [[nodiscard]] auto cancel_takes(operation const& op) noexcept -> std::optional<duration> override;
     void stuck() noexcept override {}
     void woken() noexcept override;
@@ -59,6 +63,8 @@ class process final : sim_observer, worker_guide {
     void check_failed() noexcept override;
 
     world::parts& world_;
+    disk* const disk_;
+    bool is_ghost_ = false;
     environment env_;
     std::unique_ptr<program> own_program_;
     program* program_ = nullptr;

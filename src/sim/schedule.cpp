@@ -36,9 +36,15 @@ bool is_asked_for(char const* variable) {
 } // namespace
 
 world::parts::parts(world& of, world_options const& how)
-    : self(of), options(how), is_traced(is_asked_for("PITSAW_SIM_TRACE")), network(network_of(how), how.seed),
-      choices(how.seed ^ 0x7475726e73), users(how.seed ^ 0x75736572), // two streams of numbers of their own
-      frames_before(frame_memory_statistics().live), own(*this, sim_host{}, "world", own_runtime(how)) {}
+    : self(of), options(how), is_traced(is_asked_for("PITSAW_SIM_TRACE")),
+      network(network_of(how), seed_for(seed_of_the_network)), choices(seed_for(seed_of_turns)),
+      users(seed_for(seed_of_the_user)), frames_before(frame_memory_statistics().live),
+      own(*this, sim_host{}, "world", own_runtime(how), nullptr) {}
+
+std::uint64_t world::parts::seed_for(std::uint64_t const purpose) const noexcept {
+    random_source mixed(options.seed ^ purpose * 0x9e3779b97f4a7c15);
+    return mixed();
+}
 
 world::parts::~parts() {
     end_everything();
@@ -50,7 +56,7 @@ world::parts::~parts() {
 
 sim::node& world::parts::add(std::string name, maker body, bool const is_service, node_options const& with) {
     auto how = with;
-    how.disk.seed = options.seed + nodes.size();
+    how.disk.seed = seed_for(seeds_of_disks + nodes.size());
     if (options.is_calm) how.disk.faults.short_percent = 0;
     auto made = std::make_unique<node_parts>(self, std::move(name), network.add_host(), std::move(how));
     made->is_service = is_service;
@@ -65,7 +71,7 @@ void world::parts::begin(sim::node& of) {
     check(node.present == nullptr, "node::restart: it runs already; kill it, or wait for its end");
     network.power_on(node.host);
     ++node.lives;
-    auto made = std::make_unique<process>(*this, node.host, node.name, node.options);
+    auto made = std::make_unique<process>(*this, node.host, node.name, node.options, &node.own_disk);
     made->start([&] { return node.make_program(of); });
     node.present = std::move(made);
 }
@@ -189,6 +195,10 @@ void world::parts::fail(char const* const what) const {
         std::fprintf(stderr, "%s\n", self.rerun().c_str()); // else check says it
     for (auto const& each : nodes)
         if (each->is_running()) std::fprintf(stderr, "node %s still runs\n", each->name().c_str());
+    for (auto const& each : nodes)
+        if (!each->parts_->ghosts.empty())
+            std::fprintf(stderr, "node %s was killed and does not unwind: it waits in a shield for ever\n",
+                         each->name().c_str());
     check(false, what);
     std::unreachable();
 }

@@ -15,6 +15,13 @@
 
 namespace pitsaw::inline v0::sim {
 
+// The purposes of seeds.
+inline constexpr std::uint64_t seed_of_turns = 1;
+inline constexpr std::uint64_t seed_of_the_user = 2;
+inline constexpr std::uint64_t seed_of_the_network = 3;
+inline constexpr std::uint64_t seeds_of_processes = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t seeds_of_disks = std::uint64_t{2} << 32;
+
 /// What a node is made of. Lifetime: the world's.
 struct node_parts {
     node_parts(world& of, std::string called, sim_host at, node_options with)
@@ -49,6 +56,8 @@ struct world::parts {
     void end_everything();
     [[noreturn]] void fail(char const* what) const;
 
+    /// A seed of its own for each purpose: those of worlds with neighbouring seeds have nothing in common.
+    [[nodiscard]] std::uint64_t seed_for(std::uint64_t purpose) const noexcept;
     void woken() noexcept; ///< from any thread
     [[nodiscard]] std::string begin_line(std::string const& name) const;
     [[nodiscard]] bool is_anybody_running() const noexcept;

@@ -179,11 +179,15 @@ TEST(sim_driver, bytes_before_a_reset_come_before_it) { // EP2
     auto const [left, right] = subject.connected_pair();
     ASSERT_TRUE(loop.send_all(right, 0, 8));
     subject.reset(right);
-    EXPECT_EQ(loop.receive_all(left, 0), 8);
-    auto& receive = loop.make_receive(left, 1);
-    loop.submit(receive);
-    ASSERT_TRUE(loop.run_until_ended(receive));
-    EXPECT_EQ(to_error(receive.result()), std::errc::connection_reset);
+    auto const receive_next = [&] {
+        auto& receive = loop.make_receive(left, 8);
+        loop.submit(receive);
+        EXPECT_TRUE(loop.run_until_ended(receive));
+        return receive.result();
+    };
+    EXPECT_EQ(receive_next(), 8);
+    EXPECT_EQ(to_error(receive_next()), std::errc::connection_reset);
+    EXPECT_EQ(receive_next(), 0); // as on Linux, one call hears of it
 }
 
 TEST(sim_driver, late_means_that_it_took_place_before_it_was_reported) {

@@ -71,7 +71,9 @@ ps::task<ps::io_result<void>> order(ps::endpoint at, std::string who, int count,
             ++had.answered;
             auto const carried_out =
                 co_await get(client, at, what); // on the same connection, if it is still there
-            if (carried_out.has_value()) EXPECT_EQ(*carried_out, "1");
+            if (carried_out.has_value()) {
+                EXPECT_EQ(*carried_out, "1");
+            }
         } else {
             ++had.failed;
         }

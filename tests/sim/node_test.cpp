@@ -214,6 +214,64 @@ TEST(node, finds_on_its_disk_what_was_synced_before_it_died) {
     }
 }
 
+TEST(node, that_was_paused_or_shielded_when_it_was_killed_is_unwound_all_the_same) {
+    ps::sim::world world(with_seed(0));
+    int ends = 0;
+    auto& sleeper = world.node("sleeper", [&](ps::sim::node&) -> ps::task<> {
+        co_await ps::shield(ps::sleep(std::chrono::hours(100)));
+        ++ends; // as a ghost, whose time passes at once
+    });
+    auto& shy = world.node("shy", [&](ps::sim::node&) -> ps::task<ps::io_result<void>> {
+        auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::any(80)));
+        auto const end = co_await ps::shield(listener.accept());
+        ends += !end.has_value() && end.error() == std::errc::network_down ? 1 : 0;
+        co_return {};
+    });
+    auto& paused = world.node("paused", [](ps::sim::node&) -> ps::task<> { co_await ps::sleep(10s); });
+    world.node("fate", [&](ps::sim::node&) -> ps::task<> {
+        co_await ps::sleep(1s);
+        paused.pause(ps::duration::max());
+        for (auto* const each : {&sleeper, &shy, &paused}) each->kill();
+    });
+    world.run();
+    EXPECT_EQ(ends, 2);
+    EXPECT_EQ(world.now() - ps::time_point(), 1s);
+    EXPECT_EQ(world.imbalance(), "");
+}
+
+TEST(node, that_is_dead_does_not_write_to_its_disk) {
+    for (auto const how : {ps::sim::death::of_process, ps::sim::death::of_machine}) {
+        ps::sim::world world(with_seed(0));
+        auto& writer = world.node("writer", [](ps::sim::node& self) -> ps::task<> {
+            struct tidy {
+                ps::sim::disk& on;
+                explicit tidy(ps::sim::disk& where) : on(where) {}
+                tidy(tidy&&) = delete;
+                ~tidy() {
+                    ps::sim::disk_open_options create;
+                    create.create = true;
+                    EXPECT_FALSE(on.open("destroyed", create).has_value());
+                }
+            } const at_the_end(self.get_disk());
+            auto const clean_up = [](ps::sim::disk* on) -> ps::task<> {
+                ps::sim::disk_open_options create;
+                create.create = true;
+                EXPECT_FALSE(on->open("cleaned_up", create).has_value());
+                co_return;
+            };
+            co_await ps::at_exit(clean_up, &self.get_disk());
+            co_await ps::sleep(10s);
+        });
+        world.node("fate", [&](ps::sim::node&) -> ps::task<> {
+            co_await ps::sleep(1s);
+            writer.kill(how);
+        });
+        world.run();
+        EXPECT_TRUE(writer.get_disk().list("").value().empty());
+        EXPECT_EQ(world.imbalance(), "");
+    }
+}
+
 TEST(node, that_pauses_finds_that_its_clock_has_moved_on) {
     ps::sim::world world(with_seed(0));
     std::vector<ps::duration> ticks;

@@ -161,6 +161,9 @@ class disk {
     /// The kernel forgets what is clean: what a failed sync has lost is no longer read.
     void drop_caches();
 
+    /// While it cannot be reached, calls that name something give EIO.
+    void set_reachable(bool is_reachable) noexcept;
+
     /// What goes wrong from now on.
     [[nodiscard]] disk_faults& faults() noexcept;
     /// What such a call would have cost. Asking changes no other choice.

@@ -18,7 +18,8 @@ namespace pitsaw::inline v0::sim {
 class world;
 struct node_parts;
 
-/// Where a node of a world is to be reached; wherever an endpoint is wanted.
+/// Where a node of a world is to be reached; wherever an endpoint is wanted. A value; it stays the same in all
+/// lives of the node.
 struct node_address : socket_address {
     template <class Endpoint>
         requires std::constructible_from<Endpoint, socket_address const&>
@@ -27,7 +28,7 @@ struct node_address : socket_address {
     }
 };
 
-/// How a node dies.
+/// How a node dies: a value.
 enum class death : std::uint8_t {
     of_process, ///< its kernel lives on: it closes the connections, and the peers hear of it
     of_machine, ///< nobody says a word: peers learn of it when they ask after the restart, or give up
@@ -58,8 +59,9 @@ struct node_options : runtime_options {
 /// world.run();
 /// ```
 /// A program that is killed leaves nothing in the world: its connections are gone at that moment, and nothing
-/// it does afterwards is seen by others. Its frames are then unwound as by a stop, so that a test leaks
-/// nothing: destructors and clean-ups run, as ghosts, and what they do to the test's own objects is seen.
+/// it does afterwards is seen by others or on its disk. Its frames are then unwound as by a stop, so that a
+/// test leaks nothing: destructors and clean-ups run, as ghosts, in no time, and what they do to the test's own
+/// objects is seen. What waits in a shield gets `network_down`; one that waits there for nothing is an error.
 /// Lifetime: the world's. Threads: the world's. Errors: those of its program are in `failure`. Stopping:
 /// `stop` asks the program as SIGTERM does; a kill ends it.
 class node {

@@ -257,11 +257,19 @@ auto sim_driver::is_due() noexcept -> bool {
     return woken_.load(std::memory_order_relaxed) != 0 || has_news() || next_step_at() <= now();
 }
 
-/// Its sockets are the network's to close. What is in flight is blocked from now on, and ends when it is
-/// cancelled, which the stop of its process does.
+/// Its sockets are the network's to close. What is in flight ends: as cancelled if it was asked to, else as if
+/// the machine had lost its network.
 void sim_driver::cut_off() {
     check_home();
+    own_time_ = now();
     is_cut_off_ = true;
+    for (std::uint32_t which = 0; which < records_.size(); ++which) {
+        auto const& r = records_[which];
+        bool const is_close = r.op == nullptr || r.op->code == op_code::close;
+        if (r.at == stage::free || r.at == stage::ended || is_close) continue;
+        end(which,
+            r.cancel_asked ? -static_cast<std::int32_t>(std::errc::operation_canceled) : cut_off_result);
+    }
 }
 
 auto sim_driver::is_stuck() const noexcept -> bool {

@@ -10,8 +10,10 @@
 #include <pitsaw/base/random.hpp>
 #include <pitsaw/io/driver.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -50,7 +52,7 @@ class sim_driver final : public driver {
     sim_driver(sim_driver_options options, sim_observer* observer, sim_network& shared, sim_host on);
     ~sim_driver() override;
 
-    auto now() const noexcept -> time_point override { return network_->now(); }
+    auto now() const noexcept -> time_point override { return is_cut_off_ ? own_time_ : network_->now(); }
     auto attach(native_handle handle) noexcept -> io_result<descriptor> override;
     auto open_stream(address_family family) noexcept -> io_result<descriptor> override;
     auto control(descriptor target, socket_command& command) noexcept -> io_result<void> override;
@@ -72,7 +74,8 @@ class sim_driver final : public driver {
     [[nodiscard]] auto listen(socket_address at, std::size_t backlog_max = 128) -> descriptor;
     void reset(descriptor stream); // the network breaks the connection for both ends
     void advance(duration by);     // a task blocks the thread: time passes and nobody polls
-    void cut_off();                // its process is dead: nothing it does reaches the world any more
+    void cut_off(); // its process is dead: nothing it does reaches the world, and its time is its own
+    void skip_to(time_point then) noexcept { own_time_ = std::max(own_time_, then); } // after that
     [[nodiscard]] auto is_due() noexcept -> bool;             // a poll has something to do
     [[nodiscard]] auto next_step_at() noexcept -> time_point; // of what is planned here
     [[nodiscard]] auto is_stuck() const noexcept
@@ -82,6 +85,7 @@ class sim_driver final : public driver {
 
   private:
     static constexpr std::uint32_t nobody = UINT32_MAX;
+    static constexpr std::int32_t cut_off_result = -static_cast<std::int32_t>(std::errc::network_down);
     enum class stage : std::uint8_t { free, waiting, scheduled, blocked, ended };
     enum class step_kind : std::uint8_t { take_place, cancel, deliver };
 
@@ -184,6 +188,7 @@ class sim_driver final : public driver {
     sim_network* const network_;
     sim_host const host_{};
     bool is_cut_off_ = false;
+    time_point own_time_{}; // once it is cut off
     std::uint64_t sequence_ = 0;
     std::deque<record> records_;
     std::vector<std::uint32_t> free_records_;

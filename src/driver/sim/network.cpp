@@ -8,12 +8,6 @@
 namespace pitsaw::inline v0 {
 namespace {
 
-struct arrives_later {
-    template <class Packet> auto operator()(Packet const& a, Packet const& b) const noexcept -> bool {
-        return a.at != b.at ? a.at > b.at : a.order > b.order;
-    }
-};
-
 auto is_unspecified(socket_address const& at) noexcept -> bool {
     return std::ranges::all_of(at.bytes, [](std::byte one) { return one == std::byte{0}; });
 }
@@ -29,7 +23,7 @@ auto is_loopback(socket_address const& at) noexcept -> bool {
 } // namespace
 
 sim_network::sim_network(sim::network_options const how, std::uint64_t const seed)
-    : how_(how), random_(seed ^ 0x6e6574776f726b) {
+    : how_(how), random_(seed) {
     check(how.stream_capacity > 0, "network_options::stream_capacity is at least one byte");
     check(how.latency_min <= how.latency_max, "network_options: latency_min is not above latency_max");
     (void)add_host();
@@ -64,12 +58,12 @@ void sim_network::cut(sim_host const one, sim_host const other) { link_of(one, o
 
 void sim_network::heal(sim_host const one, sim_host const other) {
     link_of(one, other).is_cut = false;
-    release_withheld();
+    go_on();
 }
 
 void sim_network::heal() {
     for (auto& each : links_) each.is_cut = false;
-    release_withheld();
+    go_on();
 }
 
 void sim_network::slow_down(sim_host const one, sim_host const other, duration const more) {
@@ -98,19 +92,24 @@ void sim_network::power_off(sim_host const which) {
         throw_away_unread(sockets_[index]);
         forget(index);
     }
+    for (auto& [from, each] : lines_) {
+        if (each.from_host != which) continue;
+        each.is_orphan = true;
+        if (each.is_kept) lose(each); // it was in the machine's memory only
+    }
 }
 
 void sim_network::power_on(sim_host const which) {
     host_of(which).is_off = false;
-    release_withheld();
+    go_on();
 }
 
-/// Nothing is said by a machine that is off, and a cut keeps both from hearing each other.
-auto sim_network::is_withheld(packet const& what) noexcept -> bool {
-    if (what.from_host == what.to_host) return false;
-    if (host_of(what.to_host).is_off) return true;
-    auto const* const between = find_link(what.from_host, what.to_host);
-    return between != nullptr && between->is_cut;
+/// A cut keeps two machines from hearing each other, and one that is off hears nobody.
+auto sim_network::is_kept(line const& between) noexcept -> bool {
+    if (between.from_host == between.to_host) return false;
+    if (host_of(between.to_host).is_off) return true;
+    auto const* const way = find_link(between.from_host, between.to_host);
+    return way != nullptr && way->is_cut;
 }
 
 auto sim_network::find_host(sim_host const from, socket_address const& to) const noexcept -> std::uint32_t {
@@ -126,180 +125,207 @@ auto sim_network::find_listener(sim_host const on, socket_address const& to) con
     for (std::uint32_t index = 0; index < sockets_.size(); ++index) {
         auto const& each = sockets_[index];
         if (each.is != kind::listener || each.host != on || each.address.port != to.port) continue;
-        if (hosts_.size() == 1 || is_unspecified(each.address) || each.address.bytes == to.bytes)
-            return index;
+        if (hosts_.size() == 1) return index;
+        auto const takes_it = is_unspecified(each.address) || each.address.bytes == to.bytes ||
+                              (is_unspecified(to) && is_loopback(each.address));
+        if (each.address.family == to.family && takes_it) return index;
     }
     return nobody;
 }
 
-/// From a socket to its peer, behind all that it has said before.
-void sim_network::tell(std::uint32_t const from, news const what, std::vector<std::byte> bytes) {
-    auto& self = sockets_[from];
-    auto const* const peer = find(self.peer);
-    packet made;
-    made.what = what;
-    made.from_host = self.host;
-    made.to_host = peer != nullptr ? peer->host : self.peer_host;
-    made.from = place_of(from);
-    made.to = self.peer;
-    made.address = self.peer_address;
-    made.bytes = std::move(bytes);
-    if (how_.bytes_per_second != 0 && made.from_host != made.to_host) {
+/// From a socket to its peer.
+void sim_network::tell(std::uint32_t const from, packet what) {
+    auto const& self = sockets_[from];
+    what.to = self.peer;
+    send_on(place_of(from), self.host, self.peer_host, std::move(what));
+}
+
+auto sim_network::draw_latency(line const& of) noexcept -> duration {
+    if (of.from_host == of.to_host) return duration::zero();
+    auto takes = duration(random_.between(how_.latency_min.count(), how_.latency_max.count()));
+    if (auto const* const way = find_link(of.from_host, of.to_host)) takes += way->more;
+    return takes;
+}
+
+/// Behind all that was said on the same line.
+void sim_network::send_on(place const from, sim_host const from_host, sim_host const to_host, packet what) {
+    auto& over = lines_[from];
+    over.from_host = from_host;
+    over.to_host = to_host;
+    over.departed = std::max(over.departed, now_);
+    if (how_.bytes_per_second != 0 && from_host != to_host) {
         constexpr std::uint64_t second = std::chrono::nanoseconds(std::chrono::seconds(1)).count();
-        auto const takes = made.bytes.size() * second / how_.bytes_per_second;
-        self.last_arrival = saturating_add(std::max(self.last_arrival, now_), duration(takes));
+        auto const whole = what.bytes.size() / how_.bytes_per_second; // apart, so that nothing overflows
+        auto const rest = what.bytes.size() % how_.bytes_per_second;
+        auto const takes = whole * second + rest * second / how_.bytes_per_second;
+        over.departed = saturating_add(over.departed, duration(takes));
     }
-    self.last_arrival = transmit(std::move(made), self.last_arrival);
+    what.at = saturating_add(over.departed, draw_latency(over));
+    if (!over.packets.empty()) what.at = std::max(what.at, over.packets.back().at);
+    over.packets.push_back(std::move(what));
+    if (is_kept(over)) keep(over);
+    // What takes no time is there before the call returns; in a loop, for an arrival may be answered.
+    while (arrive_first()) {
+    }
 }
 
-/// Of a socket that is gone, or that never was.
-void sim_network::answer(packet const& to, news const what) {
-    packet made;
-    made.what = what;
-    made.from_host = to.to_host;
-    made.to_host = to.from_host;
-    made.from = to.to;
-    made.to = to.from;
-    (void)transmit(std::move(made), now_);
+/// What its sender's kernel would have sent again and again meanwhile.
+void sim_network::keep(line& which) {
+    // Neither a reset nor the word that bytes were read is sent twice by a kernel; the latter is said anew.
+    std::erase_if(which.packets, [](packet const& each) { return each.what == news::reset; });
+    if (which.is_orphan) lose(which);
+    auto const is_owed = std::ranges::any_of(which.packets, [](packet const& each) {
+        return each.what != news::read && each.what != news::connect;
+    });
+    which.is_kept = true;
+    if (is_owed && which.given_up_at == never) which.given_up_at = saturating_add(now_, how_.give_up_after);
 }
 
-/// Returns when it arrives, if nothing keeps it.
-auto sim_network::transmit(packet what, time_point const not_before) -> time_point {
-    if (is_withheld(what)) {
-        withhold(std::move(what));
-        return now_;
+/// Something has become possible again: what was kept is sent once more, in its order.
+void sim_network::go_on() {
+    for (auto& [from, each] : lines_) {
+        if (!each.is_kept || is_kept(each)) continue;
+        each.is_kept = false;
+        each.given_up_at = never;
+        auto not_before = now_;
+        for (auto& packet : each.packets)
+            packet.at = not_before = std::max(not_before, saturating_add(now_, draw_latency(each)));
     }
-    auto takes = duration::zero();
-    if (what.from_host != what.to_host) {
-        takes = duration(random_.between(how_.latency_min.count(), how_.latency_max.count()));
-        if (auto const* const between = find_link(what.from_host, what.to_host)) takes += between->more;
-    }
-    what.at = std::max(saturating_add(now_, takes), not_before);
-    auto const at = what.at;
-    if (at <= now_) {
-        arrive(std::move(what));
-    } else {
-        what.order = ++order_;
-        under_way_.push_back(std::move(what));
-        std::ranges::push_heap(under_way_, arrives_later{});
-    }
-    return at;
-}
-
-void sim_network::withhold(packet what) {
-    if (host_of(what.from_host).is_off) return lose(what); // nobody is there to send it again
-    auto const patience = what.what == news::connect ? how_.connect_gives_up_after : how_.give_up_after;
-    what.given_up_at = saturating_add(now_, patience);
-    withheld_.push_back(std::move(what));
-}
-
-/// What was kept back is sent again, in its order.
-void sim_network::release_withheld() {
-    auto kept = std::exchange(withheld_, {});
-    for (auto& each : kept) {
-        if (host_of(each.from_host).is_off) {
-            lose(each);
-        } else if (is_withheld(each)) {
-            withheld_.push_back(std::move(each));
-        } else {
-            auto* const sender = find(each.from);
-            auto const at = transmit(std::move(each), sender != nullptr ? sender->last_arrival : now_);
-            if (sender != nullptr) sender->last_arrival = at;
-        }
-    }
+    advance_to(now_);
 }
 
 void sim_network::lose(packet const& what) noexcept {
     traffic_.readable -= what.bytes.size();
     traffic_.discarded += what.bytes.size();
-    if (auto* const sender = find(what.from)) sender->on_the_way -= what.bytes.size();
+}
+
+void sim_network::lose(line& of) {
+    for (auto const& each : of.packets) lose(each);
+    of.packets.clear();
 }
 
 void sim_network::give_up_what_is_due() {
-    std::vector<packet> given_up;
-    std::erase_if(withheld_, [&](packet& each) {
-        if (each.given_up_at > now_) return false;
-        given_up.push_back(std::move(each));
-        return true;
-    });
-    for (auto const& each : given_up) {
-        lose(each);
-        break_off(each.from, failure(std::errc::timed_out));
+    for (auto& [from, each] : lines_) {
+        if (!each.is_kept || each.given_up_at > now_) continue;
+        each.given_up_at = never;
+        lose(each); // the end of the stream too: it must not look whole
+        break_off(from, failure(std::errc::timed_out));
+    }
+    for (auto const& each : std::exchange(connecting_, {})) {
+        auto const* const self = find(each.of);
+        if (self == nullptr || self->is != kind::connecting) continue;
+        if (each.ends_at > now_) {
+            connecting_.push_back(each);
+            continue;
+        }
+        if (auto const over = lines_.find(each.of); over != lines_.end()) lose(over->second);
+        break_off(each.of, failure(std::errc::timed_out));
     }
 }
 
 auto sim_network::next_at() const noexcept -> time_point {
-    auto next = under_way_.empty() ? never : under_way_.front().at;
-    for (auto const& each : withheld_) next = std::min(next, each.given_up_at);
+    auto next = never;
+    for (auto const& [from, each] : lines_) {
+        if (each.is_kept)
+            next = std::min(next, each.given_up_at);
+        else if (!each.packets.empty())
+            next = std::min(next, each.packets.front().at);
+    }
+    for (auto const& each : connecting_) next = std::min(next, each.ends_at);
     return next;
 }
 
 void sim_network::advance_to(time_point const then) {
     now_ = std::max(now_, then);
-    while (!under_way_.empty() && under_way_.front().at <= now_) {
-        std::ranges::pop_heap(under_way_, arrives_later{});
-        auto next = std::move(under_way_.back());
-        under_way_.pop_back();
-        if (is_withheld(next))
-            withhold(std::move(next));
-        else
-            arrive(std::move(next));
+    while (arrive_first()) {
     }
-    if (!withheld_.empty()) give_up_what_is_due();
+    give_up_what_is_due();
 }
 
-void sim_network::connect_arrives(packet const& what) {
-    auto const listening = find_listener(what.to_host, what.address);
-    if (listening == nobody) return answer(what, news::refused);
+/// Lets the earliest of what is due arrive; of equals the one whose socket is the older.
+auto sim_network::arrive_first() -> bool {
+    auto first = lines_.end();
+    for (auto each = lines_.begin(); each != lines_.end();) {
+        auto& over = each->second;
+        if (over.packets.empty() && over.departed <= now_) { // it is made anew when it is needed
+            each = lines_.erase(each);
+            continue;
+        }
+        if (!over.packets.empty() && !over.is_kept && is_kept(over)) keep(over);
+        auto const is_due = !over.is_kept && !over.packets.empty() && over.packets.front().at <= now_;
+        if (is_due && (first == lines_.end() || over.packets.front().at < first->second.packets.front().at))
+            first = each;
+        ++each;
+    }
+    if (first == lines_.end()) return false;
+    auto what = std::move(first->second.packets.front());
+    first->second.packets.pop_front();
+    auto const from = first->first;
+    line over; // by value: an answer may add lines
+    over.from_host = first->second.from_host;
+    over.to_host = first->second.to_host;
+    arrive(from, over, std::move(what));
+    return true;
+}
+
+void sim_network::connect_arrives(place const from, line const& over, packet const& what) {
+    auto const listening = find_listener(over.to_host, what.address);
+    if (listening == nobody) {
+        packet refused;
+        refused.what = news::refused;
+        refused.to = from;
+        return send_on({nobody, ++refusals_}, over.to_host, over.from_host, std::move(refused));
+    }
     auto& listener = sockets_[listening]; // stays where it is while the deque grows
     if (listener.accepted.size() >= listener.backlog_max) {
-        if (std::ranges::find(listener.waiting, what.from) == listener.waiting.end())
-            listener.waiting.push_back(what.from);
+        if (std::ranges::find(listener.waiting, from) == listener.waiting.end())
+            listener.waiting.push_back(from);
         return;
     }
-    auto const made = make(kind::stream, what.to_host);
+    auto const made = make(kind::stream, over.to_host);
     auto& server = sockets_[made];
-    server.peer = what.from;
-    server.peer_host = what.from_host;
+    server.peer = from;
+    server.peer_host = over.from_host;
     server.address = what.address;
-    if (auto const* const client = find(what.from)) server.peer_address = client->address;
+    if (auto const* const client = find(from)) server.peer_address = client->address;
     listener.accepted.push_back(made);
     changed(listening);
-    tell(made, news::connected);
+    packet connected;
+    connected.what = news::connected;
+    tell(made, std::move(connected));
 }
 
-void sim_network::arrive(packet what) {
-    if (what.what == news::connect) return connect_arrives(what);
-    auto const count = what.bytes.size();
-    if (auto* const sender = find(what.from)) sender->on_the_way -= count;
+void sim_network::arrive(place const from, line const& over, packet what) {
+    if (what.what == news::connect) return connect_arrives(from, over, what);
     auto* const self = find(what.to);
-    auto const is_connected = self != nullptr && self->is == kind::stream;
-    if (count != 0 && (!is_connected || self->broken != 0)) {
-        traffic_.readable -= count;
-        traffic_.discarded += count;
+    auto const is_whole = self != nullptr && self->is == kind::stream && self->broken == 0;
+    if (!is_whole) lose(what);
+    // Of what is gone or broken a kernel knows nothing, and says so.
+    bool const is_astray = what.what == news::connected ? self == nullptr || self->is != kind::connecting
+                                                        : what.what == news::bytes && !is_whole;
+    if (is_astray) {
+        packet reset;
+        reset.what = news::reset;
+        reset.to = from;
+        return send_on(what.to, over.to_host, over.from_host, std::move(reset));
     }
-    if (self == nullptr) { // of what is gone a kernel knows nothing, and says so
-        if (what.what == news::connected || what.what == news::bytes) answer(what, news::reset);
-        return;
-    }
+    if (self == nullptr) return;
     switch (what.what) {
     case news::connect:
         break;
     case news::connected:
-        if (self->is != kind::connecting) return answer(what, news::reset);
         self->is = kind::stream;
-        self->peer = what.from;
+        self->peer = from;
         self->has_connected = true;
         break;
     case news::refused:
         return break_off(what.to, failure(std::errc::connection_refused));
     case news::bytes:
-        if (is_connected && self->broken == 0)
-            self->incoming.insert(self->incoming.end(), what.bytes.begin(), what.bytes.end());
+        self->incoming.insert(self->incoming.end(), what.bytes.begin(), what.bytes.end());
         break;
-    case news::closed:
-        self->peer_closed = true;
-        [[fallthrough]];
+    case news::read:
+        self->unread -= std::min(self->unread, what.count);
+        break;
     case news::finished:
         self->peer_finished = true;
         break;

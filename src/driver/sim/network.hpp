@@ -5,9 +5,11 @@
 #include <pitsaw/io/socket_command.hpp>
 #include <pitsaw/sim/network_options.hpp>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -90,15 +92,15 @@ class sim_network {
     struct place { // of a socket; stale once the socket is gone
         std::uint32_t index = nobody;
         std::uint32_t serial = 0;
-        friend bool operator==(place, place) noexcept = default;
+        friend auto operator<=>(place, place) noexcept = default;
     };
     struct socket {
         kind is = kind::free;
         bool finished = false;      // this end sends no more
         bool peer_finished = false; // the end of the stream follows what is in `incoming`
-        bool peer_closed = false;   // and it takes no more
         bool reset_on_close = false;
         bool has_connected = false; // for the connect that waits
+        bool is_told = false;       // of `broken`: as on Linux a call hears of it once
         std::int32_t broken = 0;    // the error that ended the connection, or refused it
         std::uint32_t serial = 0;
         sim_host host{};
@@ -106,8 +108,7 @@ class sim_network {
         sim_host peer_host{};
         std::vector<std::byte> incoming;
         std::size_t taken = 0;               // of `incoming`, from its front
-        std::size_t on_the_way = 0;          // bytes sent that have not arrived
-        time_point last_arrival{};           // of what this end sent
+        std::size_t unread = 0;              // bytes sent of which the peer has not said that they were read
         socket_address address;              // family none: not bound
         socket_address peer_address;         // stream
         std::size_t backlog_max = 0;         // listener
@@ -116,18 +117,23 @@ class sim_network {
 
         [[nodiscard]] auto readable() const noexcept -> std::size_t { return incoming.size() - taken; }
     };
-    enum class news : std::uint8_t { connect, connected, refused, bytes, finished, closed, reset };
-    struct packet { // on the way
+    enum class news : std::uint8_t { connect, connected, refused, bytes, read, finished, reset };
+    struct packet {
         news what{};
+        place to;
+        time_point at{};        // when it arrives, unless something keeps it
+        socket_address address; // connect: to where
+        std::size_t count = 0;  // read: bytes
+        std::vector<std::byte> bytes;
+    };
+    struct line { // from a socket to its peer, in order; it outlives the socket, as a kernel's queue does
         sim_host from_host{};
         sim_host to_host{};
-        place from;
-        place to;
-        time_point at{};
-        std::uint64_t order = 0;
-        time_point given_up_at = never; // while it is withheld
-        socket_address address;         // connect: to where
-        std::vector<std::byte> bytes;
+        time_point departed{}; // the last of it, at its sender
+        std::deque<packet> packets;
+        bool is_kept = false; // by a cut, or as nobody is there: sent again when that is over
+        time_point given_up_at = never;
+        bool is_orphan = false; // its machine is off: what is lost now is not sent again
     };
     struct host {
         socket_address address;
@@ -140,6 +146,10 @@ class sim_network {
         bool is_cut = false;
         duration more{};
     };
+    struct patience { // of a connect
+        time_point ends_at;
+        place of;
+    };
 
     [[nodiscard]] static constexpr auto failure(std::errc what) noexcept -> std::int32_t {
         return -static_cast<std::int32_t>(what);
@@ -151,12 +161,13 @@ class sim_network {
     [[nodiscard]] auto at(native_handle which) const -> socket const&;
     [[nodiscard]] auto place_of(std::uint32_t index) const noexcept -> place;
     [[nodiscard]] auto find(place where) noexcept -> socket*; // null: gone
-    [[nodiscard]] auto is_bound(sim_host on, std::uint16_t port) const noexcept -> bool;
-    [[nodiscard]] auto free_port(sim_host on) noexcept -> std::uint16_t;
+    [[nodiscard]] auto is_taken(sim_host on, socket_address const& at) const noexcept -> bool;
+    [[nodiscard]] auto free_port(sim_host on) noexcept -> std::uint16_t; // 0: there is none
     [[nodiscard]] auto bind(socket& self, socket_address at) -> std::int32_t;
     void ask_again(place waiting);
     void changed(std::uint32_t index);
     void changed(place where);
+    [[nodiscard]] auto tell_of_the_break(socket& self, std::int32_t later) noexcept -> std::int32_t;
     void throw_away_unread(socket& of) noexcept;
     void forget(std::uint32_t index);
 
@@ -166,26 +177,28 @@ class sim_network {
     }
     [[nodiscard]] auto find_link(sim_host one, sim_host other) noexcept -> link*;
     [[nodiscard]] auto link_of(sim_host one, sim_host other) -> link&;
-    [[nodiscard]] auto is_withheld(packet const& what) noexcept -> bool;
+    [[nodiscard]] auto is_kept(line const& between) noexcept -> bool;
     [[nodiscard]] auto find_host(sim_host from, socket_address const& to) const noexcept -> std::uint32_t;
     [[nodiscard]] auto find_listener(sim_host on, socket_address const& to) const noexcept -> std::uint32_t;
-    void tell(std::uint32_t from, news what, std::vector<std::byte> bytes = {});
-    void answer(packet const& to, news what);
-    auto transmit(packet what, time_point not_before) -> time_point;
-    void withhold(packet what);
-    void release_withheld();
+    void tell(std::uint32_t from, packet what);
+    void send_on(place from, sim_host from_host, sim_host to_host, packet what);
+    [[nodiscard]] auto draw_latency(line const& of) noexcept -> duration;
+    void keep(line& which);
+    void go_on();
+    void lose(line& of);
     void lose(packet const& what) noexcept;
     void give_up_what_is_due();
-    void arrive(packet what);
-    void connect_arrives(packet const& what);
+    [[nodiscard]] auto arrive_first() -> bool;
+    void arrive(place from, line const& over, packet what);
+    void connect_arrives(place from, line const& over, packet const& what);
     void break_off(place which, std::int32_t why);
 
     sim::network_options how_;
     random_source random_;
     time_point now_{};
-    std::uint64_t order_ = 0;
-    std::vector<packet> under_way_; // a heap, the earliest first
-    std::vector<packet> withheld_;  // in the order in which they were to arrive
+    std::map<place, line> lines_; // by the socket that speaks, those on which something is said
+    std::vector<patience> connecting_;
+    std::uint32_t refusals_ = 0; // of nobody's sockets: each has a line of its own
     std::vector<host> hosts_;
     std::vector<link> links_; // those that differ from the others
     std::deque<socket> sockets_;

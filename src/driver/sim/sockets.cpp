@@ -3,6 +3,7 @@
 #include <pitsaw/base/check.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <system_error>
 
@@ -84,19 +85,28 @@ auto sim_network::make_pair(sim_host on) -> std::pair<native_handle, native_hand
     return {native_handle(one), native_handle(other)};
 }
 
-auto sim_network::is_bound(sim_host on, std::uint16_t port) const noexcept -> bool {
-    if (port == 0) return false;
-    return std::ranges::any_of(sockets_, [=](socket const& one) {
+/// Whether somebody has the port already, at the same address or at every one.
+auto sim_network::is_taken(sim_host on, socket_address const& at) const noexcept -> bool {
+    if (at.port == 0) return false;
+    constexpr std::array<std::byte, 16> any{};
+    return std::ranges::any_of(sockets_, [&](socket const& one) {
         auto const can_hold_it =
             one.is == kind::listener || one.is == kind::unconnected || one.is == kind::connecting;
-        return can_hold_it && one.host == on && one.address.port == port;
+        auto const meets = hosts_.size() == 1 || one.address.bytes == at.bytes || one.address.bytes == any ||
+                           at.bytes == any;
+        return can_hold_it && one.host == on && one.address.port == at.port && meets;
     });
 }
 
 auto sim_network::free_port(sim_host on) noexcept -> std::uint16_t {
-    do last_port_ = last_port_ == UINT16_MAX ? 49'152 : last_port_ + 1;
-    while (is_bound(on, last_port_));
-    return last_port_;
+    constexpr std::uint16_t first = 49'152;
+    for (unsigned tried = first; tried <= UINT16_MAX; ++tried) {
+        last_port_ = last_port_ == UINT16_MAX ? first : static_cast<std::uint16_t>(last_port_ + 1);
+        socket_address at;
+        at.port = last_port_;
+        if (!is_taken(on, at)) return last_port_;
+    }
+    return 0;
 }
 
 auto sim_network::bind(socket& self, socket_address at) -> std::int32_t {
@@ -105,9 +115,10 @@ auto sim_network::bind(socket& self, socket_address at) -> std::int32_t {
         return failure(std::errc::invalid_argument);
     if (find_host(self.host, at) != static_cast<std::uint32_t>(self.host))
         return failure(std::errc::address_not_available);
-    if (is_bound(self.host, at.port)) return failure(std::errc::address_in_use);
+    if (is_taken(self.host, at)) return failure(std::errc::address_in_use);
+    if (at.port == 0) at.port = free_port(self.host);
+    if (at.port == 0) return failure(std::errc::address_in_use);
     self.address = at;
-    if (at.port == 0) self.address.port = free_port(self.host);
     return 0;
 }
 
@@ -119,8 +130,11 @@ auto sim_network::control(native_handle which, socket_command& command) -> std::
     case socket_command::listen:
         if (self.is != kind::unconnected && self.is != kind::listener)
             return failure(std::errc::invalid_argument);
-        if (self.address.family == address_family::none)
-            self.address = {.family = address_family::ipv4, .port = free_port(self.host)};
+        if (self.address.family == address_family::none) {
+            auto const port = free_port(self.host);
+            if (port == 0) return failure(std::errc::address_in_use);
+            self.address = {.family = address_family::ipv4, .port = port};
+        }
         self.is = kind::listener;
         self.backlog_max = static_cast<std::size_t>(std::max(command.value, 1));
         return 0;
@@ -155,7 +169,7 @@ auto sim_network::receive(native_handle from, std::span<std::byte> into) -> std:
     if (into.empty()) return 0;
     // What arrived before a reset or the end of the stream is handed out first.
     if (self.readable() == 0) {
-        if (self.broken != 0) return self.broken;
+        if (self.broken != 0) return tell_of_the_break(self, 0);
         return self.peer_finished ? 0 : would_block;
     }
     auto const count = std::min(into.size(), self.readable());
@@ -168,32 +182,47 @@ auto sim_network::receive(native_handle from, std::span<std::byte> into) -> std:
     }
     traffic_.received += count;
     traffic_.readable -= count;
-    changed(self.peer);
+    if (self.broken == 0) {
+        packet read;
+        read.what = news::read;
+        read.count = count;
+        tell(static_cast<std::uint32_t>(from), std::move(read));
+    }
     return static_cast<std::int32_t>(count);
+}
+
+/// As Linux does: the first call hears what broke the connection, later ones find it ended.
+auto sim_network::tell_of_the_break(socket& self, std::int32_t later) noexcept -> std::int32_t {
+    return std::exchange(self.is_told, true) ? later : self.broken;
 }
 
 auto sim_network::send(native_handle to, std::span<std::byte const> bytes) -> std::int32_t {
     auto& self = at(to);
     if (self.is != kind::stream) return failure(std::errc::broken_pipe);
-    if (self.broken != 0) return self.broken;
-    if (self.finished || self.peer_closed) return failure(std::errc::broken_pipe);
+    if (self.broken != 0) return tell_of_the_break(self, failure(std::errc::broken_pipe));
+    if (self.finished) return failure(std::errc::broken_pipe);
     if (bytes.empty()) return 0;
-    auto const* const peer = find(self.peer);
-    auto const held = self.on_the_way + (peer != nullptr ? peer->readable() : 0);
-    auto const count = std::min(bytes.size(), how_.stream_capacity - std::min(how_.stream_capacity, held));
+    auto const room = how_.stream_capacity - std::min(how_.stream_capacity, self.unread);
+    auto const count = std::min(bytes.size(), room);
     if (count == 0) return would_block;
     traffic_.sent += count;
     traffic_.readable += count;
-    self.on_the_way += count;
-    auto const sent = bytes.first(count);
-    tell(static_cast<std::uint32_t>(to), news::bytes, {sent.begin(), sent.end()});
+    self.unread += count;
+    packet sent;
+    sent.what = news::bytes;
+    sent.bytes.assign(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count));
+    tell(static_cast<std::uint32_t>(to), std::move(sent));
     return static_cast<std::int32_t>(count);
 }
 
 /// A socket whose connect found the backlog full.
 void sim_network::ask_again(place waiting) {
     auto const* const self = find(waiting);
-    if (self != nullptr && self->is == kind::connecting) tell(waiting.index, news::connect);
+    if (self == nullptr || self->is != kind::connecting) return;
+    packet again;
+    again.what = news::connect;
+    again.address = self->peer_address;
+    tell(waiting.index, std::move(again));
 }
 
 auto sim_network::has_accepted(native_handle listener) const -> bool {
@@ -216,17 +245,24 @@ auto sim_network::connect(native_handle which, socket_address to) -> std::int32_
     if (self.is == kind::unconnected && self.broken == 0) {
         auto const where = find_host(self.host, to);
         if (where == nobody) return failure(std::errc::network_unreachable);
-        self.is = kind::connecting;
-        self.peer_host = static_cast<sim_host>(where);
-        self.peer_address = to;
         if (self.address.family == address_family::none) {
-            auto const is_far = self.peer_host != self.host;
+            auto const is_far = static_cast<sim_host>(where) != self.host;
+            auto const port = free_port(self.host);
+            if (port == 0) return failure(std::errc::address_not_available);
             self.address = {.family = to.family,
-                            .port = free_port(self.host),
+                            .port = port,
                             .scope = to.scope,
                             .bytes = is_far ? host_of(self.host).address.bytes : to.bytes};
         }
-        tell(static_cast<std::uint32_t>(which), news::connect);
+        self.is = kind::connecting;
+        self.peer_host = static_cast<sim_host>(where);
+        self.peer_address = to;
+        auto const own = place_of(static_cast<std::uint32_t>(which));
+        connecting_.push_back({saturating_add(now_, how_.connect_gives_up_after), own});
+        packet asks;
+        asks.what = news::connect;
+        asks.address = to;
+        tell(own.index, std::move(asks));
     }
     if (self.is == kind::connecting) return would_block;
     if (self.is == kind::unconnected) return std::exchange(self.broken, 0);
@@ -237,7 +273,11 @@ auto sim_network::shutdown(native_handle which) -> std::int32_t {
     auto& self = at(which);
     if (self.is != kind::stream) return failure(std::errc::not_connected);
     auto const index = static_cast<std::uint32_t>(which);
-    if (!std::exchange(self.finished, true)) tell(index, news::finished);
+    if (!std::exchange(self.finished, true) && self.broken == 0) {
+        packet finished;
+        finished.what = news::finished;
+        tell(index, std::move(finished));
+    }
     changed(index);
     return 0;
 }
@@ -261,12 +301,18 @@ void sim_network::close(native_handle which) {
     auto const waiting = std::exchange(self.waiting, {});
     for (auto const pending : accepted) {
         throw_away_unread(sockets_[pending]);
-        tell(pending, news::reset);
+        packet reset;
+        reset.what = news::reset;
+        tell(pending, std::move(reset));
         forget(pending);
     }
     auto const index = static_cast<std::uint32_t>(which);
-    if (self.is == kind::stream && self.broken == 0) // TCP answers bytes that nobody will read with a reset
-        tell(index, self.readable() != 0 || self.reset_on_close ? news::reset : news::closed);
+    if (self.is == kind::stream && self.broken == 0) {
+        packet
+            last; // TCP answers bytes that nobody will read with a reset, and says no more than "finished" else
+        last.what = self.readable() != 0 || self.reset_on_close ? news::reset : news::finished;
+        tell(index, std::move(last));
+    }
     throw_away_unread(self);
     forget(index);
     for (auto const each : waiting) ask_again(each); // there is nobody any more to refuse them later

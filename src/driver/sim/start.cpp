@@ -126,7 +126,7 @@ void sim_driver::discard(descriptor target) noexcept {
 /// The call itself, as a kernel makes it: at once, or would_block.
 auto sim_driver::perform(operation const& op, slot const* on, std::span<std::byte> receive_into) noexcept
     -> std::int32_t {
-    if (is_cut_off_ && op.code != op_code::nop) return sim_network::would_block; // until it is cancelled
+    if (is_cut_off_ && op.code != op_code::nop) return cut_off_result;
     auto const some = [&](std::size_t most) {
         auto const fewer = most > 1 && chance(options_.short_percent);
         return fewer ? 1 + static_cast<std::size_t>(random_.below(most)) : most;
@@ -176,7 +176,7 @@ auto sim_driver::perform(operation const& op, slot const* on, std::span<std::byt
 auto sim_driver::receive_pooled(record& r, slot const& on) noexcept -> std::int32_t {
     if (r.op->pool >= pools_.size()) return -static_cast<std::int32_t>(std::errc::invalid_argument);
     auto& from = pools_[r.op->pool];
-    if (is_cut_off_) return sim_network::would_block;
+    if (is_cut_off_) return cut_off_result;
     auto const there = network_->readable_bytes(on.handle);
     auto const is_short = from.free.empty() || happens(options_.faults.no_buffer_percent);
     if (there != 0 && is_short) return -static_cast<std::int32_t>(std::errc::no_buffer_space);
