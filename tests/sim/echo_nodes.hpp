@@ -10,6 +10,14 @@
 
 namespace pitsaw::testing {
 
+/// Seed 0: the calm world.
+inline sim::world_options with_seed(std::uint64_t seed) {
+    sim::world_options made;
+    made.seed = seed;
+    made.is_calm = seed == 0;
+    return made;
+}
+
 /// What every test of a simulated network wants: somebody who answers, and somebody who asks.
 inline constexpr std::uint16_t echo_port = 7;
 

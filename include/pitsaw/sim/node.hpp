@@ -18,8 +18,8 @@ namespace pitsaw::inline v0::sim {
 class world;
 struct node_parts;
 
-/// Where a node of a world is to be reached; wherever an endpoint is wanted. A value; it stays the same in all
-/// lives of the node.
+/// Where a node of a world is to be reached; wherever an endpoint is wanted. A value; it stays the same in
+/// all lives of the node.
 struct node_address : socket_address {
     template <class Endpoint>
         requires std::constructible_from<Endpoint, socket_address const&>
@@ -60,8 +60,9 @@ struct node_options : runtime_options {
 /// ```
 /// A program that is killed leaves nothing in the world: its connections are gone at that moment, and nothing
 /// it does afterwards is seen by others or on its disk. Its frames are then unwound as by a stop, so that a
-/// test leaks nothing: destructors and clean-ups run, as ghosts, in no time, and what they do to the test's own
-/// objects is seen. What waits in a shield gets `network_down`; one that waits there for nothing is an error.
+/// test leaks nothing: destructors and clean-ups run, as ghosts, in no time, and what they do to the test's
+/// own objects is seen. What waits in a shield gets `network_down`; one that waits there for nothing is an
+/// error.
 /// Lifetime: the world's. Threads: the world's. Errors: those of its program are in `failure`. Stopping:
 /// `stop` asks the program as SIGTERM does; a kill ends it.
 class node {

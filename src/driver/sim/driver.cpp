@@ -257,8 +257,8 @@ auto sim_driver::is_due() noexcept -> bool {
     return woken_.load(std::memory_order_relaxed) != 0 || has_news() || next_step_at() <= now();
 }
 
-/// Its sockets are the network's to close. What is in flight ends: as cancelled if it was asked to, else as if
-/// the machine had lost its network.
+/// Its sockets are the network's to close. What is in flight ends: as cancelled if it was asked to, else as
+/// if the machine had lost its network.
 void sim_driver::cut_off() {
     check_home();
     own_time_ = now();

@@ -308,8 +308,7 @@ void sim_network::close(native_handle which) {
     }
     auto const index = static_cast<std::uint32_t>(which);
     if (self.is == kind::stream && self.broken == 0) {
-        packet
-            last; // TCP answers bytes that nobody will read with a reset, and says no more than "finished" else
+        packet last; // TCP answers bytes that nobody will read with a reset
         last.what = self.readable() != 0 || self.reset_on_close ? news::reset : news::finished;
         tell(index, std::move(last));
     }
