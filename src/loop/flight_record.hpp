@@ -94,6 +94,8 @@ class flight_ring {
 struct flight_header {
     static constexpr std::size_t bytes = 4096; // a page, so that what follows is aligned to one
     static constexpr std::uint32_t version_now = 1;
+    static constexpr std::uint32_t records_max = 1U << 24;
+    static constexpr std::uint64_t bytes_max = std::uint64_t{1} << 30; // in all; who reads allocates as much
     static constexpr std::array<char, 16> magic_now = {'p', 'i', 't', 's', 'a', 'w', ' ', 'r',
                                                        'e', 'c', 'o', 'r', 'd', 'e', 'r', '\n'};
 
