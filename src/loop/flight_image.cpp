@@ -41,7 +41,7 @@ auto what_is_wrong(flight_header const& header, std::uint64_t const bytes) -> st
     auto const ring_bytes = std::uint64_t{header.records} * sizeof(flight_record);
     auto const has_ring =
         std::has_single_bit(header.records) && header.records <= flight_header::records_max &&
-        header.records_at == flight_header::bytes && header.inputs_at >= header.records_at + ring_bytes &&
+        header.records_at == flight_header::ring_at && header.inputs_at >= header.records_at + ring_bytes &&
         header.inputs_at % flight_header::bytes == 0;
     auto const bytes_there = std::min(bytes, flight_header::bytes_max);
     if (!has_ring || header.inputs_at > bytes_there) return cut_off;
@@ -97,7 +97,7 @@ auto flight_image::read(std::string const& path) -> std::expected<flight_image, 
     auto words = words_for(used);
     std::ranges::copy(head, words.begin());
     auto const rest = bytes_of(words).first(used).subspan(flight_header::bytes);
-    if (std::fread(rest.data(), rest.size(), 1, file.get()) != 1) return refused(cut_off);
+    if (std::fread(rest.data(), 1, rest.size(), file.get()) != rest.size()) return refused(cut_off);
     auto made = make(std::move(words), used);
     if (!made) return refused(made.error());
     return made;
@@ -112,7 +112,8 @@ auto flight_image::copy(reader const& from, std::uint64_t const bytes)
     auto const used = used_bytes(header_of(head));
     auto words = words_for(used);
     if (!from(0, bytes_of(words).first(used))) return std::unexpected(gone);
-    std::ranges::copy(head, words.begin()); // what this says was there before the copy began
+    // What the header said was there before the copy began; the slots behind it are the copy's.
+    std::copy_n(head.begin(), sizeof(flight_header) / sizeof(std::uint64_t), words.begin());
     auto made = make(std::move(words), used);
     if (!made) return made;
     if (!from(0, bytes_of(head))) return std::unexpected(gone);

@@ -34,7 +34,7 @@ auto copy_of(other_process const& of, memory_range const& where) -> std::expecte
 }
 
 auto is_recorder(other_process const& of, memory_range const& where) -> bool {
-    if (where.end - where.begin < 2 * flight_header::bytes) return false;
+    if (where.end - where.begin < flight_header::bytes) return false;
     std::array<char, 16> begins{};
     return of.read(where.begin, std::as_writable_bytes(std::span(begins))) &&
            begins == flight_header::magic_now;

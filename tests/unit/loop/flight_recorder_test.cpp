@@ -240,7 +240,7 @@ auto copy_of_what_changes(Change meanwhile) -> std::expected<flight_image, std::
     auto& recorder = *rt.loop().recorder;
     for (int i = 1; i <= 3; ++i) recorder.note(flight_kind::timers, i);
     recorder.header().inputs.end = sizeof(input_entry);
-    auto const memory = std::span(reinterpret_cast<std::byte*>(&recorder.header()), 3 * flight_header::bytes);
+    auto const memory = std::span(reinterpret_cast<std::byte*>(&recorder.header()), 2 * flight_header::bytes);
     int looks = 0;
     auto const from = [&](std::uint64_t at, std::span<std::byte> to) {
         if (at > memory.size() || to.size() > memory.size() - at) return false;
@@ -270,7 +270,7 @@ TEST(flight_image, of_what_is_written_meanwhile_has_only_what_is_whole) {
 TEST(flight_image, uses_no_size_that_comes_after_it_was_checked) {
     auto const grown = copy_of_what_changes([](int looks, flight_recorder& to) {
         if (looks == 1) to.header().inputs_at = 8, to.header().records = 1U << 31;
-        if (looks == 2) to.header().inputs_at = 2 * flight_header::bytes, to.header().records = 4;
+        if (looks == 2) to.header().inputs_at = flight_header::bytes, to.header().records = 4;
     });
     ASSERT_TRUE(grown.has_value()) << grown.error(); // what the first look saw is what counts
     EXPECT_EQ(grown->header().records, 4U);
@@ -309,6 +309,18 @@ TEST(flight_image, of_memory_that_goes_says_so) {
         ASSERT_FALSE(made.has_value());
         EXPECT_EQ(made.error(), "it went while it was read");
     }
+}
+
+TEST(flight_recorder, of_few_records_is_one_page) {
+    recorder_file const file;
+    runtime rt(with_records(64));
+    EXPECT_TRUE(sync_wait(rt, a_short_life()).has_value());
+    EXPECT_EQ(rt.save_record(file.path.c_str()), std::error_code());
+    EXPECT_EQ(std::filesystem::file_size(file.path), flight_header::bytes);
+    auto const image = flight_image::read(file.path);
+    ASSERT_TRUE(image.has_value()) << image.error();
+    EXPECT_EQ(image->records().size(), image->pushed());
+    EXPECT_GT(image->pushed(), 0U);
 }
 
 TEST(flight_recorder, never_grows_beyond_what_is_read) {
