@@ -7,28 +7,71 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <tuple>
+#include <utility>
 
 namespace pitsaw::inline v0 {
 namespace {
 
-auto what_is_wrong(flight_header const& header, std::size_t const bytes) -> std::string {
-    if (header.magic != flight_header::magic_now) return "it is no record of pitsaw";
+constexpr auto cut_off = "it is cut off or damaged";
+constexpr auto no_record = "it is no record of pitsaw";
+constexpr auto gone = "it went while it was read";
+
+/// The first page of a recorder's memory, or all of it.
+auto header_of(std::vector<std::uint64_t> const& words) noexcept -> flight_header const& {
+    return *reinterpret_cast<flight_header const*>(words.data());
+}
+
+auto bytes_of(std::vector<std::uint64_t>& words) noexcept { return std::as_writable_bytes(std::span(words)); }
+
+auto page_for_a_header() -> std::vector<std::uint64_t> {
+    return std::vector<std::uint64_t>(flight_header::bytes / sizeof(std::uint64_t));
+}
+
+auto words_for(std::uint64_t const bytes) -> std::vector<std::uint64_t> {
+    return std::vector<std::uint64_t>((bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
+}
+
+/// What everybody asks before he uses a size of a header's, which stands before at most so many bytes.
+auto what_is_wrong(flight_header const& header, std::uint64_t const bytes) -> std::string {
+    if (header.magic != flight_header::magic_now) return no_record;
     if (header.version != flight_header::version_now)
         return "it is a record of another version: " + std::to_string(header.version) +
                ", this program knows " + std::to_string(flight_header::version_now);
     auto const ring_bytes = std::uint64_t{header.records} * sizeof(flight_record);
-    auto const has_ring = std::has_single_bit(header.records) && header.records_at == flight_header::bytes &&
-                          header.inputs_at >= header.records_at + ring_bytes && header.inputs_at <= bytes;
-    if (!has_ring || header.inputs.end.load(std::memory_order_relaxed) > bytes - header.inputs_at) // a copy
-        return "it is cut off or damaged";
-    return {};
+    auto const has_ring =
+        std::has_single_bit(header.records) && header.records <= flight_header::records_max &&
+        header.records_at == flight_header::ring_at && header.inputs_at >= header.records_at + ring_bytes &&
+        header.inputs_at % flight_header::bytes == 0;
+    auto const bytes_there = std::min(bytes, flight_header::bytes_max);
+    if (!has_ring || header.inputs_at > bytes_there) return cut_off;
+    auto const end = header.inputs.end.load(std::memory_order_relaxed); // a copy
+    return end > header.inputs_max || end > bytes_there - header.inputs_at ? cut_off : "";
+}
+
+/// Of a header with which nothing is wrong.
+auto used_bytes(flight_header const& header) noexcept -> std::uint64_t {
+    return header.inputs_at + header.inputs.end.load(std::memory_order_relaxed); // a copy
+}
+
+/// Whether what was `before` has only been written on since: a runtime may end, and another's recorder may
+/// come to its place.
+auto is_continued(flight_header const& before, flight_header const& after) noexcept -> bool {
+    auto const set_once = [](flight_header const& of) {
+        return std::tie(of.magic, of.version, of.records, of.records_at, of.inputs_at, of.inputs_max,
+                        of.driver);
+    };
+    auto const relaxed = std::memory_order_relaxed; // copies
+    return set_once(before) == set_once(after) && before.head.load(relaxed) <= after.head.load(relaxed) &&
+           before.inputs.end.load(relaxed) <= after.inputs.end.load(relaxed);
 }
 
 } // namespace
 
 auto flight_image::make(std::vector<std::uint64_t> words, std::size_t const bytes)
     -> std::expected<flight_image, std::string> {
-    if (bytes < flight_header::bytes) return std::unexpected("it is no record of pitsaw");
+    if (bytes < flight_header::bytes || bytes > words.size() * sizeof(std::uint64_t))
+        return std::unexpected(no_record);
     flight_image made;
     made.words_ = std::move(words);
     made.bytes_ = bytes;
@@ -42,15 +85,41 @@ auto flight_image::read(std::string const& path) -> std::expected<flight_image, 
     };
     std::unique_ptr<std::FILE, closer> const file(std::fopen(path.c_str(), "rb"));
     if (!file) return std::unexpected(path + ": " + std::strerror(errno));
-    std::vector<std::uint64_t> words;
-    std::size_t bytes = 0;
-    for (std::size_t count = 1; count != 0; bytes += count) {
-        words.resize(bytes / sizeof(std::uint64_t) + (std::size_t{1} << 16));
-        auto* const to = reinterpret_cast<std::byte*>(words.data()) + bytes;
-        count = std::fread(to, 1, words.size() * sizeof(std::uint64_t) - bytes, file.get());
-    }
-    auto made = make(std::move(words), bytes);
-    if (!made) return std::unexpected(path + ": " + made.error());
+    auto const refused = [&](std::string const& why) {
+        auto const error = errno;
+        return std::unexpected(path + ": " + (std::ferror(file.get()) != 0 ? std::strerror(error) : why));
+    };
+    auto head = page_for_a_header();
+    if (std::fread(head.data(), flight_header::bytes, 1, file.get()) != 1) return refused(no_record);
+    if (auto const wrong = what_is_wrong(header_of(head), flight_header::bytes_max); !wrong.empty())
+        return refused(wrong);
+    auto const used = used_bytes(header_of(head));
+    auto words = words_for(used);
+    std::ranges::copy(head, words.begin());
+    auto const rest = bytes_of(words).first(used).subspan(flight_header::bytes);
+    if (std::fread(rest.data(), 1, rest.size(), file.get()) != rest.size()) return refused(cut_off);
+    auto made = make(std::move(words), used);
+    if (!made) return refused(made.error());
+    return made;
+}
+
+auto flight_image::copy(reader const& from, std::uint64_t const bytes)
+    -> std::expected<flight_image, std::string> {
+    auto head = page_for_a_header();
+    if (bytes < flight_header::bytes) return std::unexpected(no_record);
+    if (!from(0, bytes_of(head))) return std::unexpected(gone);
+    if (auto wrong = what_is_wrong(header_of(head), bytes); !wrong.empty()) return std::unexpected(wrong);
+    auto const used = used_bytes(header_of(head));
+    auto words = words_for(used);
+    if (!from(0, bytes_of(words).first(used))) return std::unexpected(gone);
+    // What the header said was there before the copy began; the slots behind it are the copy's.
+    std::copy_n(head.begin(), sizeof(flight_header) / sizeof(std::uint64_t), words.begin());
+    auto made = make(std::move(words), used);
+    if (!made) return made;
+    if (!from(0, bytes_of(head))) return std::unexpected(gone);
+    if (!is_continued(made->header(), header_of(head)))
+        return std::unexpected("another came to its place while it was read");
+    made->forget_before(header_of(head).head.load(std::memory_order_relaxed)); // a copy
     return made;
 }
 

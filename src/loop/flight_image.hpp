@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,13 @@ class flight_image {
         -> std::expected<flight_image, std::string>;
     [[nodiscard]] static auto read(std::string const& path) -> std::expected<flight_image, std::string>;
 
+    /// Fills the span with what is so many bytes behind the memory's beginning; false: it is gone.
+    using reader = std::function<bool(std::uint64_t, std::span<std::byte>)>;
+
+    /// Copies memory of `bytes` that its worker, or a stranger, writes to meanwhile.
+    [[nodiscard]] static auto copy(reader const& from, std::uint64_t bytes)
+        -> std::expected<flight_image, std::string>;
+
     [[nodiscard]] auto header() const noexcept -> flight_header const& {
         return *reinterpret_cast<flight_header const*>(words_.data());
     }
@@ -31,10 +39,9 @@ class flight_image {
     [[nodiscard]] auto inputs() const noexcept -> std::span<std::byte const>;
     [[nodiscard]] auto bytes() const noexcept -> std::span<std::byte const>;
 
+  private:
     /// Forgets what may have been half written while it was copied: the writer was at `pushed` afterwards.
     void forget_before(std::uint64_t pushed) noexcept;
-
-  private:
     [[nodiscard]] auto slot(std::uint64_t number) const noexcept -> std::size_t;
 
     std::vector<std::uint64_t> words_;

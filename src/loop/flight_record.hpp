@@ -92,8 +92,11 @@ class flight_ring {
 ///
 /// What follows it: the slots of the ring from `records_at`, the entries of inputs from `inputs_at`.
 struct flight_header {
-    static constexpr std::size_t bytes = 4096; // a page, so that what follows is aligned to one
+    static constexpr std::size_t bytes = 4096;  // a page, with the first slots; the inputs begin with another
+    static constexpr std::size_t ring_at = 512; // in the same page: a short life touches no other
     static constexpr std::uint32_t version_now = 1;
+    static constexpr std::uint32_t records_max = 1U << 24;
+    static constexpr std::uint64_t bytes_max = std::uint64_t{1} << 30; // in all; who reads allocates as much
     static constexpr std::array<char, 16> magic_now = {'p', 'i', 't', 's', 'a', 'w', ' ', 'r',
                                                        'e', 'c', 'o', 'r', 'd', 'e', 'r', '\n'};
 
@@ -101,13 +104,13 @@ struct flight_header {
     std::array<char, 16> magic = magic_now;
     std::uint32_t version = version_now;
     std::uint32_t records = 0; // slots
-    std::uint64_t records_at = bytes;
+    std::uint64_t records_at = ring_at;
     std::uint64_t inputs_at = 0;
     std::uint64_t inputs_max = 0;       // bytes of inputs that can be held; 0: none are
     std::array<char, 16> driver = {};   // its name
     detail::atomic<std::uint64_t> head; // worker writes, others read: flight_ring
     input_room inputs;                  // the same
 };
-static_assert(sizeof(flight_header) <= flight_header::bytes);
+static_assert(sizeof(flight_header) <= flight_header::ring_at);
 
 } // namespace pitsaw::inline v0

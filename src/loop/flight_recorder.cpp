@@ -16,26 +16,31 @@
 namespace pitsaw::inline v0 {
 namespace {
 
-constexpr std::uint32_t records_max = 1U << 24;
 constexpr std::uint32_t records_of_virtual_time = 128;
 
 auto slots_for(recorder_options const& how) noexcept -> std::uint32_t {
-    return std::bit_ceil(std::clamp(how.records, 2U, records_max));
+    return std::bit_ceil(std::clamp(how.records, 2U, flight_header::records_max));
 }
 
 auto in_pages(std::size_t bytes) noexcept -> std::size_t {
     return (bytes + flight_header::bytes - 1) / flight_header::bytes * flight_header::bytes;
 }
 
-auto ring_bytes(recorder_options const& how) noexcept -> std::size_t {
-    return in_pages(std::size_t{slots_for(how)} * sizeof(flight_record));
+/// The header and the ring.
+auto record_bytes(recorder_options const& how) noexcept -> std::size_t {
+    return in_pages(flight_header::ring_at + std::size_t{slots_for(how)} * sizeof(flight_record));
+}
+
+auto input_bytes(recorder_options const& how) noexcept -> std::size_t {
+    auto const room = flight_header::bytes_max - record_bytes(how);
+    return in_pages(std::min(how.input_bytes, room));
 }
 
 auto begin_header(std::byte* at, recorder_options const& how, char const* driver) noexcept -> flight_header* {
     auto* const header = new (at) flight_header;
     header->records = slots_for(how);
-    header->inputs_at = flight_header::bytes + ring_bytes(how);
-    header->inputs_max = in_pages(how.input_bytes);
+    header->inputs_at = record_bytes(how);
+    header->inputs_max = input_bytes(how);
     std::strncpy(header->driver.data(), driver, header->driver.size() - 1);
     return header;
 }
@@ -78,7 +83,7 @@ auto make_flight_recorder(recorder_options const& wanted, driver const& of) noex
     auto const features = of.features();
     auto const is_on_heap = features.virtual_time && how.input_bytes == 0;
     if (is_on_heap) how.records = std::min(how.records, records_of_virtual_time);
-    auto const bytes = flight_header::bytes + ring_bytes(how) + in_pages(how.input_bytes);
+    auto const bytes = record_bytes(how) + input_bytes(how);
     auto const mapped_bytes = is_on_heap ? 0 : bytes + posix::guard_bytes();
     auto* const memory =
         is_on_heap ? static_cast<std::byte*>(std::calloc(1, bytes)) : posix::map_behind_guard(mapped_bytes);

@@ -1,5 +1,6 @@
 #include "loop/flight_text.hpp"
 
+#include "os/posix/process_number.hpp"
 #include "os/posix/whole_file.hpp"
 
 #include <pitsaw/base/check.hpp>
@@ -84,7 +85,8 @@ void dump(flight_recorder const& of) noexcept {
     char const* const folder = std::getenv("PITSAW_RECORD_FOLDER");
     if (folder == nullptr || *folder == '\0') return;
     char path[512];
-    auto const length = std::snprintf(path, sizeof path, "%s/pitsaw-%ld.record", folder, posix::process_id());
+    auto const length =
+        std::snprintf(path, sizeof path, "%s/pitsaw-%ld.record", folder, posix::process_number());
     if (length < 0 || static_cast<std::size_t>(length) >= sizeof path) return;
     auto const result = posix::write_whole_file(path, of.image());
     if (result == 0)

@@ -4,7 +4,8 @@
 
 #include <atomic>
 #include <csignal>
-#include <cstdio>
+#include <string_view>
+#include <unistd.h>
 #include <utility>
 
 namespace pitsaw::inline v0::sim {
@@ -62,12 +63,21 @@ last_words::~last_words() {
 
 void last_words::set(std::string what) { text_ = std::move(what); }
 
-// abort() raises the signal on the thread that calls it, amid no call of the C library, so that printing is
-// safe.
+// The C library aborts amid its own work too (a damaged heap), with locks that printing would wait for, and a
+// signal from outside comes anywhere: here is nothing but write(2) and what ends the process, which such a
+// signal would not do once it has been handled.
 void last_words::aborting(int) {
+    std::signal(SIGABRT, SIG_DFL);
+    std::raise(SIGABRT); // it waits until this handler returns
     auto const* const self = words_of_the_process.load();
-    if (self != nullptr && !self->text_.empty())
-        std::fprintf(stderr, "%s: aborted in %s\n", self->harness_, self->text_.c_str());
+    if (self == nullptr || self->text_.empty()) return;
+    for (std::string_view each : {std::string_view(self->harness_), std::string_view(": aborted in "),
+                                  std::string_view(self->text_), std::string_view("\n")})
+        while (!each.empty()) {
+            auto const count = ::write(STDERR_FILENO, each.data(), each.size());
+            if (count <= 0) return;
+            each.remove_prefix(static_cast<std::size_t>(count));
+        }
 }
 
 } // namespace pitsaw::inline v0::sim

@@ -1,5 +1,7 @@
 #include "cli/program.hpp"
 
+#include "loop/flight_record.hpp"
+
 #include <pitsaw/pitsaw.hpp>
 
 #include <gtest/gtest.h>
@@ -7,9 +9,15 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <iterator>
+#include <new>
 #include <string>
 
 /// `pitsaw record` of processes that run, have ended, or are none of ours.
@@ -164,6 +172,119 @@ TEST(record, says_why_there_is_nothing_to_see) {
     auto const no_record = cli_tests::run({"pitsaw", "record", "/etc/passwd"}, always_ready);
     EXPECT_EQ(no_record.status, 1);
     EXPECT_TRUE(says(no_record, "it is no record of pitsaw"));
+}
+
+/// Memory that begins as a recorder's does, and says something of itself that is for `change` to choose.
+template <class Change> auto map_a_header(std::size_t bytes, Change change) -> flight_header* {
+    constexpr std::size_t guard = std::size_t{1} << 16;
+    auto* const all =
+        ::mmap(nullptr, bytes + guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) return nullptr;
+    auto* const at = static_cast<std::byte*>(all) + guard;
+    if (::mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return nullptr;
+    auto* const header = new (at) flight_header;
+    header->records = 64;
+    header->inputs_at = 2 * flight_header::bytes;
+    header->inputs_max = flight_header::bytes;
+    change(*header);
+    return header;
+}
+
+template <class Change> auto record_of_a_header(std::size_t bytes, Change change) -> answer {
+    process const hostile([&](process const& self) {
+        if (map_a_header(bytes, change) == nullptr) return;
+        self.is_ready();
+        ::pause();
+    });
+    hostile.wait_until_ready();
+    return record_of(hostile.number());
+}
+
+constexpr std::size_t a_few_pages = 16 * flight_header::bytes;
+constexpr auto all_ones = ~std::uint64_t{0};
+
+TEST(record, believes_no_size_that_a_process_says) {
+    auto const sound = record_of_a_header(a_few_pages, [](flight_header&) {});
+    EXPECT_EQ(sound.status, 0) << sound.text;
+    void (*const changes[])(flight_header&) = {
+        [](flight_header& of) { of.inputs_at = 8; },
+        [](flight_header& of) { of.inputs_at = 0; },
+        [](flight_header& of) { of.inputs_at = all_ones - 7, of.inputs.end = 16; },
+        [](flight_header& of) { of.inputs_at += 4; },
+        [](flight_header& of) { of.inputs.end = all_ones; },
+        [](flight_header& of) { of.inputs.end = all_ones - of.inputs_at + 9; },
+        [](flight_header& of) { of.inputs.end = of.inputs_max + 8; },
+        [](flight_header& of) { of.inputs_max = all_ones, of.inputs.end = 16 * flight_header::bytes; },
+        [](flight_header& of) { of.records = 0; },
+        [](flight_header& of) { of.records = 65; },
+        [](flight_header& of) { of.records = 1U << 31; },
+        [](flight_header& of) { of.records_at = std::uint64_t{1} << 40; },
+        [](flight_header& of) { of.records_at = 8; },
+    };
+    for (std::size_t i = 0; i < std::size(changes); ++i) {
+        auto const told = record_of_a_header(a_few_pages, changes[i]);
+        EXPECT_EQ(told.status, 1) << "change " << i;
+        EXPECT_TRUE(says(told, "it is cut off or damaged")) << "change " << i;
+    }
+}
+
+TEST(record, copies_no_more_of_a_process_than_a_recorder_can_have) {
+    auto const told = record_of_a_header(std::size_t{1} << 34, [](flight_header& of) {
+        of.inputs_max = of.inputs.end = std::uint64_t{1} << 33;
+    });
+    EXPECT_EQ(told.status, 1);
+    EXPECT_TRUE(says(told, "it is cut off or damaged"));
+}
+
+TEST(record, gives_a_terminal_no_orders_of_a_process) {
+    auto const told = record_of_a_header(a_few_pages, [](flight_header& of) {
+        of.driver = {'a', '\x1b', '[', '2', 'J', '\n', 'b', '\x9b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'};
+    });
+    EXPECT_EQ(told.status, 0);
+    EXPECT_TRUE(says(told, "driver a?[2J?b?cdefghij: the last 0 of 0 records"));
+}
+
+TEST(record, of_a_damaged_worker_does_not_hide_the_next_one) {
+    process const other([](process const& self) {
+        auto* const one = map_a_header(a_few_pages, [](flight_header&) {});
+        auto* const two = map_a_header(a_few_pages, [](flight_header&) {});
+        if (one == nullptr || two == nullptr) return;
+        std::min(one, two)->records = 3; // what the lower address has is looked at first
+        self.is_ready();
+        ::pause();
+    });
+    other.wait_until_ready();
+    auto const told = record_of(other.number());
+    EXPECT_EQ(told.status, 1);
+    EXPECT_TRUE(
+        says(told, "worker 1 of process " + std::to_string(other.number()) + ": it is cut off or damaged"));
+    EXPECT_TRUE(says(told, "worker 2 of process " + std::to_string(other.number()) + ", driver "));
+}
+
+TEST(record, of_a_process_that_changes_its_header_meanwhile_ends_in_order) {
+    process const hostile([](process const& self) {
+        auto* const header = map_a_header(a_few_pages, [](flight_header&) {});
+        if (header == nullptr) return;
+        self.is_ready();
+        for (std::uint64_t i = 0;; ++i) {
+            std::atomic_ref(header->inputs_at).store(i % 2 == 0 ? 8 : 2 * flight_header::bytes);
+            std::atomic_ref(header->records).store(i % 3 == 0 ? 1U << 31 : 64U);
+            header->head.store(i * 0x9e37'79b9'7f4a'7c15);
+        }
+    });
+    hostile.wait_until_ready();
+    for (int i = 0; i < 20; ++i) EXPECT_LE(record_of(hostile.number()).status, 1);
+}
+
+TEST(record, of_an_endless_file_or_a_folder_says_so) {
+    auto const endless = cli_tests::run({"pitsaw", "record", "/dev/zero"}, always_ready);
+    EXPECT_EQ(endless.status, 1);
+    EXPECT_TRUE(says(endless, "it is no record of pitsaw"));
+    auto const folder = cli_tests::run({"pitsaw", "record", "/"}, always_ready);
+    EXPECT_EQ(folder.status, 1);
+    EXPECT_TRUE(says(folder, "/: Is a directory"));
+    auto const nothing = cli_tests::run({"pitsaw", "record", ""}, always_ready);
+    EXPECT_EQ(nothing.status, 1) << nothing.text;
 }
 
 TEST(record, of_a_process_that_has_ended_says_so) {

@@ -25,7 +25,7 @@ struct recorder_options {
     std::uint32_t records = 4096;
     /// Up to so many bytes of all that the driver is asked and answers, received bytes included, so that
     /// `sim::replay` can execute the program again. From the start on: what comes when it is full is not
-    /// kept.
+    /// kept. With the records it is at most 1 GiB.
     std::size_t input_bytes = 0;
 };
 static_assert(std::is_trivially_copyable_v<recorder_options>);
@@ -82,8 +82,9 @@ class runtime {
     /// Of two threads that ask at a time the second may return before the first's stop is to be seen.
     void request_stop(stop_reason why = stop_reason::shutdown) noexcept;
 
-    /// Saves what the flight recorder holds in a file that only this user may read. On the worker or between
-    /// runs. Errors: the system's; `operation_not_supported` where nothing is recorded; none: it is saved.
+    /// Saves what the flight recorder holds in a new file that only this user may read, in the place of one
+    /// that was there; no link is followed, no device written to. On the worker or between runs. Errors: the
+    /// system's; `operation_not_supported` where nothing is recorded; none: it is saved.
     [[nodiscard]] std::error_code save_record(char const* path) const noexcept;
 
     /// The loop itself, for whoever drives or observes it from below: `sync_wait`, a simulated world.

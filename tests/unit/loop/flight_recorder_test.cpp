@@ -10,12 +10,17 @@
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <expected>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -140,6 +145,70 @@ TEST(flight_recorder, a_saved_record_is_what_was_in_memory) {
     EXPECT_NE(rt.save_record("/nowhere/at/all"), std::error_code());
 }
 
+/// A folder of this test's own; removed in the end.
+struct recorder_folder {
+    std::filesystem::path path = std::filesystem::path(file_of_this_test() + "s");
+    recorder_folder() {
+        std::filesystem::remove_all(path); // of a run that was killed
+        std::filesystem::create_directory(path);
+    }
+    recorder_folder(recorder_folder&&) = delete;
+    ~recorder_folder() { std::filesystem::remove_all(path); }
+    [[nodiscard]] auto files() const -> std::ptrdiff_t {
+        return std::distance(std::filesystem::directory_iterator(path), {});
+    }
+};
+
+auto text_of(std::istream& from) -> std::string { return {std::istreambuf_iterator<char>(from), {}}; }
+
+TEST(flight_recorder, a_saved_record_is_its_owners_alone_whatever_was_there) {
+    recorder_folder const folder;
+    auto const path = folder.path / "a.record";
+    std::ofstream(path) << "what was there";
+    std::filesystem::permissions(path, std::filesystem::perms(0644));
+    std::ifstream opened_before(path);
+    runtime rt;
+    EXPECT_TRUE(sync_wait(rt, a_short_life()).has_value());
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(rt.save_record(path.c_str()), std::error_code());
+        EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
+        EXPECT_TRUE(flight_image::read(path).has_value());
+    }
+    EXPECT_EQ(text_of(opened_before), "what was there"); // who could read that file reads nothing of ours
+    EXPECT_EQ(folder.files(), 1);
+}
+
+TEST(flight_recorder, is_saved_through_no_link_and_in_no_device) {
+    recorder_folder const folder;
+    auto const elsewhere = folder.path / "elsewhere";
+    auto const link = folder.path / "link";
+    std::ofstream(elsewhere) << "untouched";
+    std::filesystem::create_symlink(elsewhere, link);
+    runtime rt;
+    EXPECT_EQ(rt.save_record(link.c_str()), std::errc::too_many_symbolic_link_levels);
+    EXPECT_EQ(rt.save_record(folder.path.c_str()), std::errc::is_a_directory);
+    auto const pipe = folder.path / "pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    EXPECT_EQ(rt.save_record(pipe.c_str()), std::errc::invalid_argument);
+    EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+    std::ifstream kept(elsewhere);
+    EXPECT_EQ(text_of(kept), "untouched");
+    EXPECT_EQ(folder.files(), 3); // and nothing half done
+}
+
+TEST(flight_recorder, is_saved_beside_what_an_earlier_one_left_half_done) {
+    recorder_folder const folder;
+    auto const path = folder.path / "a.record";
+    auto const left = folder.path / (".pitsaw-" + std::to_string(::getpid()) + "-0");
+    std::ofstream(left) << "half";
+    runtime rt;
+    EXPECT_EQ(rt.save_record(path.c_str()), std::error_code());
+    EXPECT_TRUE(flight_image::read(path).has_value());
+    std::ifstream kept(left);
+    EXPECT_EQ(text_of(kept), "half");
+    EXPECT_EQ(folder.files(), 2);
+}
+
 TEST(flight_recorder, a_file_that_is_cut_off_or_changed_is_refused_or_read) {
     recorder_file const file;
     runtime rt(with_records(4, 4096));
@@ -162,6 +231,106 @@ TEST(flight_recorder, a_file_that_is_cut_off_or_changed_is_refused_or_read) {
     std::ofstream(file.path) << "nothing of the kind";
     EXPECT_FALSE(flight_image::read(file.path).has_value());
     EXPECT_FALSE(flight_image::read(file.path + ".not").has_value());
+}
+
+/// Memory of a recorder with three records in four slots, which `meanwhile` changes after each look at it.
+template <class Change>
+auto copy_of_what_changes(Change meanwhile) -> std::expected<flight_image, std::string> {
+    runtime rt(with_records(4, 4096));
+    auto& recorder = *rt.loop().recorder;
+    for (int i = 1; i <= 3; ++i) recorder.note(flight_kind::timers, i);
+    recorder.header().inputs.end = sizeof(input_entry);
+    auto const memory = std::span(reinterpret_cast<std::byte*>(&recorder.header()), 2 * flight_header::bytes);
+    int looks = 0;
+    auto const from = [&](std::uint64_t at, std::span<std::byte> to) {
+        if (at > memory.size() || to.size() > memory.size() - at) return false;
+        std::ranges::copy(memory.subspan(at, to.size()), to.begin());
+        meanwhile(++looks, recorder);
+        return true;
+    };
+    return flight_image::copy(from, memory.size());
+}
+
+auto result_of(flight_record const& of) -> std::int32_t { return of.result; }
+
+TEST(flight_image, of_what_is_written_meanwhile_has_only_what_is_whole) {
+    auto const calm = copy_of_what_changes([](int, flight_recorder&) {});
+    ASSERT_TRUE(calm.has_value()) << calm.error();
+    EXPECT_EQ(calm->records().size(), 3U);
+    auto const busy = copy_of_what_changes([](int looks, flight_recorder& to) {
+        if (looks == 2) // the copy is made, and two of its records may have been half written
+            for (int i = 4; i <= 5; ++i) to.note(flight_kind::timers, i);
+    });
+    ASSERT_TRUE(busy.has_value()) << busy.error();
+    auto const left = busy->records();
+    ASSERT_EQ(left.size(), 1U);
+    EXPECT_EQ(result_of(left.front()), 3);
+}
+
+TEST(flight_image, uses_no_size_that_comes_after_it_was_checked) {
+    auto const grown = copy_of_what_changes([](int looks, flight_recorder& to) {
+        if (looks == 1) to.header().inputs_at = 8, to.header().records = 1U << 31;
+        if (looks == 2) to.header().inputs_at = flight_header::bytes, to.header().records = 4;
+    });
+    ASSERT_TRUE(grown.has_value()) << grown.error(); // what the first look saw is what counts
+    EXPECT_EQ(grown->header().records, 4U);
+    EXPECT_EQ(grown->records().size(), 3U);
+}
+
+TEST(flight_image, of_a_recorder_whose_place_another_takes_is_refused) {
+    void (*const changes[])(flight_header&) = {
+        [](flight_header& of) { of.head = 1; },        [](flight_header& of) { of.records = 2; },
+        [](flight_header& of) { of.inputs_at = 8; },   [](flight_header& of) { of.inputs_max = 8; },
+        [](flight_header& of) { of.driver[0] = 'x'; }, [](flight_header& of) { of.magic[0] = 'x'; },
+        [](flight_header& of) { of.inputs.end = 0; },
+    };
+    for (auto* const each : changes) {
+        auto const made = copy_of_what_changes([&](int looks, flight_recorder& to) {
+            if (looks == 2) each(to.header());
+        });
+        ASSERT_FALSE(made.has_value());
+        EXPECT_EQ(made.error(), "another came to its place while it was read");
+    }
+}
+
+TEST(flight_image, of_memory_that_goes_says_so) {
+    for (int last = 0; last < 3; ++last) {
+        std::vector<std::byte> memory(3 * flight_header::bytes);
+        auto* const header = new (memory.data()) flight_header;
+        header->records = 4;
+        header->inputs_at = 2 * flight_header::bytes;
+        int looks = 0;
+        auto const made = flight_image::copy(
+            [&](std::uint64_t at, std::span<std::byte> to) {
+                std::ranges::copy(std::span(memory).subspan(at, to.size()), to.begin());
+                return looks++ < last;
+            },
+            memory.size());
+        ASSERT_FALSE(made.has_value());
+        EXPECT_EQ(made.error(), "it went while it was read");
+    }
+}
+
+TEST(flight_recorder, of_few_records_is_one_page) {
+    recorder_file const file;
+    runtime rt(with_records(64));
+    EXPECT_TRUE(sync_wait(rt, a_short_life()).has_value());
+    EXPECT_EQ(rt.save_record(file.path.c_str()), std::error_code());
+    EXPECT_EQ(std::filesystem::file_size(file.path), flight_header::bytes);
+    auto const image = flight_image::read(file.path);
+    ASSERT_TRUE(image.has_value()) << image.error();
+    EXPECT_EQ(image->records().size(), image->pushed());
+    EXPECT_GT(image->pushed(), 0U);
+}
+
+TEST(flight_recorder, never_grows_beyond_what_is_read) {
+    auto const recorder =
+        make_flight_recorder(with_records(~std::uint32_t{0}, ~std::size_t{0}).recorder, sim_driver());
+    ASSERT_NE(recorder, nullptr);
+    auto const& header = recorder->header();
+    EXPECT_EQ(header.records, flight_header::records_max);
+    EXPECT_EQ(header.inputs_at + header.inputs_max, flight_header::bytes_max);
+    EXPECT_EQ(recorder->inputs().size(), header.inputs_max);
 }
 
 TEST(flight_recorder, keeps_the_first_inputs_when_there_is_no_room_for_more) {

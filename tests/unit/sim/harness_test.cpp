@@ -8,6 +8,7 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -209,6 +210,15 @@ TEST(canary_death_test, an_allocation_whose_failure_ends_in_terminate_is_named) 
     };
     EXPECT_DEATH((void)ps::sim::check_faults(body, calm_faults(fault_kind::allocation)),
                  "aborted in calm world, allocation 2 .4 bytes, at .*harness_test.cpp");
+}
+
+TEST(canary_death_test, an_abort_from_outside_ends_the_process_and_is_named) {
+    auto const body = []() -> ps::task<> {
+        co_await ps::sleep(1ms);
+        std::raise(SIGABRT); // as `kill` would
+    };
+    EXPECT_EXIT((void)ps::sim::check_faults(body, calm_faults(fault_kind::allocation)),
+                ::testing::KilledBySignal(SIGABRT), "check_faults: aborted in calm world");
 }
 
 TEST(canary_death_test, a_run_that_waits_for_ever_for_what_has_failed_is_named) {
