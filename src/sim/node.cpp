@@ -5,6 +5,7 @@
 #include <pitsaw/base/check.hpp>
 #include <pitsaw/time/sleep.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <system_error>
 
@@ -51,13 +52,15 @@ void node::kill(death const how) { parts_->in.parts_->kill(*this, how); }
 
 task<> node::crash(death const how) {
     kill(how);
-    if (is_running()) co_await sleep_until(never); // the end of this turn is the end
+    if (parts_->in.parts_->runs_now(*parts_)) co_await sleep_until(never); // the end of this turn is the end
 }
 
 void node::restart() { parts_->in.parts_->begin(*this); }
 
 void node::pause(duration const span) {
-    if (is_running()) parts_->present->paused_until = saturating_add(parts_->in.parts_->network.now(), span);
+    if (!is_running()) return;
+    auto& until = parts_->present->paused_until;
+    until = std::max(until, saturating_add(parts_->in.parts_->network.now(), span));
 }
 
 } // namespace pitsaw::inline v0::sim

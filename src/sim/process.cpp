@@ -36,18 +36,22 @@ runtime_options in_a_closed_world(runtime_options with) {
 /// Its worker is the thread's current one for a while, and the disk of its machine is out of a ghost's reach.
 class process::turn {
   public:
-    explicit turn(process& of) noexcept : of_(of), before_(exchange_current_executor(&of.rt.loop())) {
+    explicit turn(process& of) noexcept
+        : of_(of), before_(exchange_current_executor(&of.rt.loop())),
+          running_before_(of.world_.exchange_running(&of)) {
         if (of_.is_ghost_) of_.disk_->set_reachable(false);
     }
     turn(turn&&) = delete;
     ~turn() {
         if (of_.is_ghost_) of_.disk_->set_reachable(true);
+        of_.world_.exchange_running(running_before_);
         exchange_current_executor(before_);
     }
 
   private:
     process& of_;
     executor* before_;
+    process* running_before_;
 };
 
 process::process(world::parts& in, sim_host const on, std::string called, runtime_options with,

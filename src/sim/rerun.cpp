@@ -45,8 +45,8 @@ std::uint64_t number_from_environment(char const* name, std::uint64_t const othe
     if (text == nullptr) return otherwise;
     char* end = nullptr;
     errno = 0;
-    auto const number = std::strtoull(text, &end, 10);
-    check(errno == 0 && end != text && *end == '\0', wrong);
+    auto const number = std::strtoull(text, &end, 10); // which takes blanks and signs too
+    check(errno == 0 && *text >= '0' && *text <= '9' && end != text && *end == '\0', wrong);
     return number;
 }
 

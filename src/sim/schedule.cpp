@@ -68,6 +68,10 @@ sim::node& world::parts::add(std::string name, maker body, bool const is_service
 
 void world::parts::begin(sim::node& of) {
     auto& node = *of.parts_;
+    if (node.dies_after_its_turn.has_value() && node.present != nullptr) {
+        node.begins_again = true;
+        return;
+    }
     check(node.present == nullptr, "node::restart: it runs already; kill it, or wait for its end");
     network.power_on(node.host);
     ++node.lives;
@@ -78,7 +82,7 @@ void world::parts::begin(sim::node& of) {
 
 void world::parts::kill(sim::node& which, death const how) {
     auto& node = *which.parts_;
-    if (node.present == nullptr) return;
+    if (node.present == nullptr || is_a_ghost_of(node, running_)) return; // the dead reach nobody
     if (node.present.get() == running_) {
         node.dies_after_its_turn = how;
         return;
@@ -105,15 +109,30 @@ void world::parts::end_life(node_parts& of) {
     if (of.present->is_over()) of.present.reset();
 }
 
+bool world::parts::is_a_ghost_of(node_parts const& node, process const* const who) noexcept {
+    return std::ranges::any_of(node.ghosts, [who](auto const& ghost) { return ghost.get() == who; });
+}
+
+bool world::parts::runs_now(node_parts const& node) const noexcept {
+    return running_ != nullptr && (node.present.get() == running_ || is_a_ghost_of(node, running_));
+}
+
+/// By number, for a frame that is destroyed may make nodes and kill them.
 void world::parts::bury_the_dead() {
-    for (auto const& each : nodes) {
-        auto& node = *each->parts_;
-        if (auto const how = std::exchange(node.dies_after_its_turn, std::nullopt)) kill(*each, *how);
+    for (std::size_t number = 0; number < nodes.size(); ++number) {
+        auto& each = *nodes[number];
+        auto& node = *each.parts_;
+        if (auto const how = std::exchange(node.dies_after_its_turn, std::nullopt)) kill(each, *how);
+        if (std::exchange(node.begins_again, false) && node.present == nullptr) begin(each);
         if (node.present != nullptr) end_life(node);
-        std::erase_if(node.ghosts, [](std::unique_ptr<process> const& ghost) {
+        for (std::size_t which = 0; which < node.ghosts.size();) {
+            auto* const ghost = node.ghosts[which].get();
             if (ghost->is_done()) (void)ghost->end(); // it was killed: what it makes of that concerns nobody
-            return ghost->is_over();
-        });
+            if (ghost->is_over())
+                node.ghosts.erase(node.ghosts.begin() + static_cast<std::ptrdiff_t>(which));
+            else
+                ++which;
+        }
     }
 }
 
@@ -129,7 +148,7 @@ std::vector<process*> world::parts::everybody() {
 }
 
 void world::parts::step() {
-    if (before_each_step) before_each_step(steps);
+    if (auto const call = before_each_step) (*call)(steps); // a copy: it may take itself away
     bury_the_dead();
     auto all = everybody();
     auto next = network.next_at();
@@ -148,9 +167,7 @@ void world::parts::step() {
             network.now(),
             duration(choices.between(0, std::max(options.faults.stall_max.count(), std::int64_t{0})))));
     if (++steps > options.steps_max) fail("the run takes too many steps: somebody never waits");
-    running_ = all[which];
-    running_->step();
-    running_ = nullptr;
+    all[which]->step();
     bury_the_dead();
 }
 
@@ -186,8 +203,10 @@ bool world::parts::is_anybody_running() const noexcept {
 
 void world::parts::end_everything() {
     before_each_step = nullptr;
-    for (auto const& each : nodes) kill(*each, death::of_process);
-    run_until([this] { return !is_anybody_running(); });
+    run_until([this] { // again and again, for a frame that is destroyed may restart a node
+        for (std::size_t number = 0; number < nodes.size(); ++number) kill(*nodes[number], death::of_process);
+        return !is_anybody_running();
+    });
 }
 
 void world::parts::fail(char const* const what) const {

@@ -27,6 +27,12 @@ sim::node& world::add(std::string name, maker body, bool const is_service, node_
     return parts_->add(std::move(name), std::move(body), is_service, with);
 }
 
+sim::node* world::latest_running() const noexcept {
+    auto const found = std::ranges::find_if(std::views::reverse(parts_->nodes),
+                                            [](auto const& each) { return each->is_running(); });
+    return found == parts_->nodes.rend() ? nullptr : found->get();
+}
+
 void world::run() {
     check(current_executor() == nullptr, "world::run was called by a task: it is for the test's own thread");
     auto const is_over = [this](bool const is_service) {
@@ -35,12 +41,11 @@ void world::run() {
         });
     };
     parts_->run_until([&] { return is_over(false); });
-    for (auto const& each : std::views::reverse(parts_->nodes)) {
-        while (each->is_running()) { // a restart meanwhile has not been asked yet
-            auto const asked = each->lives();
-            each->stop();
-            parts_->run_until([&] { return !each->is_running() || each->lives() != asked; });
-        }
+    // One after the other; what is made or restarted meanwhile is asked too.
+    for (auto* latest = latest_running(); latest != nullptr; latest = latest_running()) {
+        auto const asked = latest->lives();
+        latest->stop();
+        parts_->run_until([&] { return !latest->is_running() || latest->lives() != asked; });
     }
     parts_->run_until([this] { return !parts_->is_anybody_running(); });
 }
@@ -68,7 +73,8 @@ void world::slow_down(sim::node const& one, sim::node const& other, duration con
 }
 
 void world::before_each_step(std::function<void(std::uint64_t)> call) {
-    parts_->before_each_step = std::move(call);
+    parts_->before_each_step =
+        call ? std::make_shared<std::function<void(std::uint64_t)>>(std::move(call)) : nullptr;
 }
 
 std::uint64_t world::seed() const noexcept { return parts_->options.seed; }

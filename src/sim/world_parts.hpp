@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pitsaw::inline v0::sim {
@@ -37,6 +38,7 @@ struct node_parts {
     std::unique_ptr<process> present;             ///< null: it does not run
     std::vector<std::unique_ptr<process>> ghosts; ///< killed, and not unwound yet
     std::optional<death> dies_after_its_turn;
+    bool begins_again = false; ///< after that
     std::uint64_t lives = 0;
     time_point ended_at = time_point::min();
     std::string failure;
@@ -58,6 +60,10 @@ struct world::parts {
 
     /// A seed of its own for each purpose: those of worlds with neighbouring seeds have nothing in common.
     [[nodiscard]] std::uint64_t seed_for(std::uint64_t purpose) const noexcept;
+    /// Whether a life of this node, a past one too, has its turn just now.
+    [[nodiscard]] bool runs_now(node_parts const& node) const noexcept;
+    /// Whose turn it is from now on; returns whose it was.
+    process* exchange_running(process* next) noexcept { return std::exchange(running_, next); }
     void woken() noexcept; ///< from any thread
     [[nodiscard]] std::string begin_line(std::string const& name) const;
     [[nodiscard]] bool is_anybody_running() const noexcept;
@@ -70,13 +76,14 @@ struct world::parts {
     random_source users;
     std::uint64_t processes_made = 0;
     std::uint64_t steps = 0;
-    std::function<void(std::uint64_t)> before_each_step;
+    std::shared_ptr<std::function<void(std::uint64_t)>> before_each_step;
     std::int64_t const frames_before;
     std::vector<descriptor> streams; ///< made for the user, closed with the world
     process own;                     ///< of the world's own machine
     std::vector<std::unique_ptr<sim::node>> nodes;
 
   private:
+    [[nodiscard]] static bool is_a_ghost_of(node_parts const& node, process const* who) noexcept;
     void step();
     void bury_the_dead();
     void end_life(node_parts& of);

@@ -213,4 +213,48 @@ TEST(broken_network, room_that_a_reader_makes_is_known_when_its_word_arrives) {
     EXPECT_TRUE(world.books_balance()) << world.imbalance();
 }
 
+TEST(broken_network, a_sender_without_room_learns_that_its_peers_machine_is_gone) {
+    for (bool const comes_back : {false, true}) {
+        auto options = with_seed(0);
+        options.network.stream_capacity = 4;
+        ps::sim::world world(options);
+        auto& reader = world.service("reader", [](ps::sim::node&) -> ps::task<ps::io_result<void>> {
+            auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::any(80)));
+            auto const peer = co_await ps::or_return(listener.accept());
+            co_await ps::sleep_until(ps::never);
+            co_return {};
+        });
+        std::error_code why;
+        world.node("sender", [&](ps::sim::node&) -> ps::task<ps::io_result<void>> {
+            co_await ps::sleep(1ms);
+            auto peer = co_await ps::or_return(ps::tcp_stream::connect(reader.at(80)));
+            auto const end = co_await say(peer, "more than there is room for");
+            if (!end.has_value()) why = end.error();
+            co_return {};
+        });
+        world.node("fate", [&](ps::sim::node&) -> ps::task<> {
+            co_await ps::sleep(1s);
+            reader.kill(ps::sim::death::of_machine);
+            co_await ps::sleep(1s);
+            if (comes_back) reader.restart();
+        });
+        world.run();
+        EXPECT_EQ(why, comes_back ? std::errc::connection_reset : std::errc::timed_out);
+        EXPECT_TRUE(world.books_balance()) << world.imbalance();
+    }
+}
+
+TEST(broken_network, a_port_is_free_once_its_listener_is_gone) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        ps::sim::world world(with_seed(seed));
+        world.node("binder", [](ps::sim::node&) -> ps::task<ps::io_result<void>> {
+            for (int i = 0; i < 5; ++i)
+                auto const one = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::any(80)));
+            co_return {};
+        });
+        world.run();
+        EXPECT_EQ(world.imbalance(), "");
+    }
+}
+
 } // namespace

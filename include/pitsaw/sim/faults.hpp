@@ -29,13 +29,13 @@ struct faults {
     /// A little of each that a program must survive without an error of its own.
     [[nodiscard]] static constexpr faults harmless() noexcept {
         faults made;
-        made.no_buffer_percent = made.overflow_percent = made.no_descriptor_percent = made.stall_percent = 5;
+        made.no_buffer_percent = made.overflow_percent = made.stall_percent = 5;
         return made;
     }
     /// A little of each.
     [[nodiscard]] static constexpr faults some() noexcept {
         auto made = harmless();
-        made.refused_percent = made.reset_percent = 2;
+        made.no_descriptor_percent = made.refused_percent = made.reset_percent = 2;
         return made;
     }
 };

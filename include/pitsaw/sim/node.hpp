@@ -94,9 +94,9 @@ class node {
     void kill(death how = death::of_process);
     /// The same, for a program about itself: nothing behind it runs. Awaited by another it waits for nothing.
     [[nodiscard]] task<> crash(death how = death::of_process);
-    /// Its program begins anew. It must not be running.
+    /// Its program begins anew. It must not be running; or be about to die, as after a `kill` of its own.
     void restart();
-    /// It does nothing for so long, and then finds that its clock has moved on.
+    /// It does nothing for so long, and then finds that its clock has moved on. Of two pauses the longer counts.
     void pause(duration span);
 
   private:

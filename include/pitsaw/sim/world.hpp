@@ -57,7 +57,8 @@ struct world_options {
 /// its time, node and async stack.
 /// Lifetime: outlives what runs in it; what still runs when it is destroyed is stopped first. Threads: one.
 /// Errors: a deadlock, for nobody outside can wake it, and a run beyond the limits of `world_options` are
-/// checked errors, which say how to run it again. Stopping: `run()` stops the services at the end.
+/// checked errors, which say how to run it again. Stopping: `run()` stops the services at the end. Sizes: its
+/// books count a thread's frames, so have one world at a time on a thread; each turn looks at every node.
 class world {
   public:
     explicit world(world_options options = {});
@@ -154,6 +155,7 @@ class world {
     }
     sim::node& add(std::string name, maker body, bool is_service, node_options const& with);
     void run_own(program& chain);
+    [[nodiscard]] sim::node* latest_running() const noexcept; ///< of those that were made; or null
 
     std::unique_ptr<parts> parts_;
 };

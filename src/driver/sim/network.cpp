@@ -97,6 +97,11 @@ void sim_network::power_off(sim_host const which) {
         each.is_orphan = true;
         if (each.is_kept) lose(each); // it was in the machine's memory only
     }
+    for (std::uint32_t index = 0; index < sockets_.size(); ++index) {
+        auto const& each = sockets_[index];
+        if (each.is == kind::stream && each.peer_host == which && each.unread >= how_.stream_capacity)
+            probe(index);
+    }
 }
 
 void sim_network::power_on(sim_host const which) {
@@ -124,7 +129,8 @@ auto sim_network::find_host(sim_host const from, socket_address const& to) const
 auto sim_network::find_listener(sim_host const on, socket_address const& to) const noexcept -> std::uint32_t {
     for (std::uint32_t index = 0; index < sockets_.size(); ++index) {
         auto const& each = sockets_[index];
-        if (each.is != kind::listener || each.host != on || each.address.port != to.port) continue;
+        if (each.is != kind::listener || each.is_hidden || each.host != on || each.address.port != to.port)
+            continue;
         if (hosts_.size() == 1) return index;
         auto const takes_it = is_unspecified(each.address) || each.address.bytes == to.bytes ||
                               (is_unspecified(to) && is_loopback(each.address));
@@ -140,11 +146,20 @@ void sim_network::tell(std::uint32_t const from, packet what) {
     send_on(place_of(from), self.host, self.peer_host, std::move(what));
 }
 
+/// What a kernel asks whose peer has no room (RFC 9293, 3.8.6.1): a machine that knows nothing of the connection
+/// answers with a reset, and one that does not answer is given up.
+void sim_network::probe(std::uint32_t const from) {
+    packet asks;
+    asks.what = news::bytes;
+    tell(from, std::move(asks));
+}
+
 auto sim_network::draw_latency(line const& of) noexcept -> duration {
     if (of.from_host == of.to_host) return duration::zero();
-    auto takes = duration(random_.between(how_.latency_min.count(), how_.latency_max.count()));
-    if (auto const* const way = find_link(of.from_host, of.to_host)) takes += way->more;
-    return takes;
+    auto const takes = duration(random_.between(how_.latency_min.count(), how_.latency_max.count()));
+    auto const* const way = find_link(of.from_host, of.to_host);
+    if (way == nullptr) return takes;
+    return way->more > duration::max() - takes ? duration::max() : takes + way->more;
 }
 
 /// Behind all that was said on the same line.

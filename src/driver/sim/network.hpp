@@ -75,6 +75,7 @@ class sim_network {
     [[nodiscard]] auto connect(native_handle which, socket_address to) -> std::int32_t;
     [[nodiscard]] auto shutdown(native_handle which) -> std::int32_t;
     void close(native_handle which);
+    void hide(native_handle which); // a close is on its way: nobody finds it any more
     [[nodiscard]] auto has_accepted(native_handle listener) const -> bool; // an accept would not block
     void reset(native_handle which); // the network breaks the connection for both ends
 
@@ -99,6 +100,7 @@ class sim_network {
         bool finished = false;      // this end sends no more
         bool peer_finished = false; // the end of the stream follows what is in `incoming`
         bool reset_on_close = false;
+        bool is_hidden = false;     // it is being closed: its port is free
         bool has_connected = false; // for the connect that waits
         bool is_told = false;       // of `broken`: as on Linux a call hears of it once
         std::int32_t broken = 0;    // the error that ended the connection, or refused it
@@ -181,6 +183,7 @@ class sim_network {
     [[nodiscard]] auto find_host(sim_host from, socket_address const& to) const noexcept -> std::uint32_t;
     [[nodiscard]] auto find_listener(sim_host on, socket_address const& to) const noexcept -> std::uint32_t;
     void tell(std::uint32_t from, packet what);
+    void probe(std::uint32_t from);
     void send_on(place from, sim_host from_host, sim_host to_host, packet what);
     [[nodiscard]] auto draw_latency(line const& of) noexcept -> duration;
     void keep(line& which);

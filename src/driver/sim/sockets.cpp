@@ -94,7 +94,7 @@ auto sim_network::is_taken(sim_host on, socket_address const& at) const noexcept
             one.is == kind::listener || one.is == kind::unconnected || one.is == kind::connecting;
         auto const meets = hosts_.size() == 1 || one.address.bytes == at.bytes || one.address.bytes == any ||
                            at.bytes == any;
-        return can_hold_it && one.host == on && one.address.port == at.port && meets;
+        return can_hold_it && !one.is_hidden && one.host == on && one.address.port == at.port && meets;
     });
 }
 
@@ -204,7 +204,11 @@ auto sim_network::send(native_handle to, std::span<std::byte const> bytes) -> st
     if (bytes.empty()) return 0;
     auto const room = how_.stream_capacity - std::min(how_.stream_capacity, self.unread);
     auto const count = std::min(bytes.size(), room);
-    if (count == 0) return would_block;
+    if (count == 0) {
+        if (find(self.peer) == nullptr && !lines_.contains(place_of(static_cast<std::uint32_t>(to))))
+            probe(static_cast<std::uint32_t>(to));
+        return self.broken != 0 ? tell_of_the_break(self, failure(std::errc::broken_pipe)) : would_block;
+    }
     traffic_.sent += count;
     traffic_.readable += count;
     self.unread += count;
@@ -294,6 +298,8 @@ void sim_network::forget(std::uint32_t index) {
     free_.push_back(index);
     --open_;
 }
+
+void sim_network::hide(native_handle which) { at(which).is_hidden = true; }
 
 void sim_network::close(native_handle which) {
     auto& self = at(which);

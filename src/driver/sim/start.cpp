@@ -118,6 +118,7 @@ void sim_driver::discard(descriptor target) noexcept {
     check_home();
     auto* const on = find(target);
     if (on == nullptr || on->closing != nobody) return; // law 10: a stale descriptor reaches nothing
+    if (!is_cut_off_) network_->hide(on->handle);       // as on Linux, where a port is free at once
     auto const which = new_record(nullptr);
     records_[which].slot = target.index;
     begin_close(which, *on);
