@@ -16,6 +16,7 @@ namespace {
 constexpr auto cut_off = "it is cut off or damaged";
 constexpr auto no_record = "it is no record of pitsaw";
 constexpr auto gone = "it went while it was read";
+constexpr auto another_came = "another came to its place while it was read";
 
 /// The first page of a recorder's memory, or all of it.
 auto header_of(std::vector<std::uint64_t> const& words) noexcept -> flight_header const& {
@@ -111,15 +112,19 @@ auto flight_image::copy(reader const& from, std::uint64_t const bytes)
     if (auto wrong = what_is_wrong(header_of(head), bytes); !wrong.empty()) return std::unexpected(wrong);
     auto const used = used_bytes(header_of(head));
     auto words = words_for(used);
+    auto now = page_for_a_header();
+    if (!from(0, bytes_of(now))) return std::unexpected(gone); // again: memory took its time
+    if (!is_continued(header_of(head), header_of(now))) return std::unexpected(another_came);
     if (!from(0, bytes_of(words).first(used))) return std::unexpected(gone);
-    // What the header said was there before the copy began; the slots behind it are the copy's.
+    // Sizes that were checked, and a head that was there before the copy began; the slots are the copy's.
     std::copy_n(head.begin(), sizeof(flight_header) / sizeof(std::uint64_t), words.begin());
+    auto const relaxed = std::memory_order_relaxed; // copies
+    reinterpret_cast<flight_header*>(words.data())->head.store(header_of(now).head.load(relaxed), relaxed);
+    if (!from(0, bytes_of(now))) return std::unexpected(gone);
     auto made = make(std::move(words), used);
     if (!made) return made;
-    if (!from(0, bytes_of(head))) return std::unexpected(gone);
-    if (!is_continued(made->header(), header_of(head)))
-        return std::unexpected("another came to its place while it was read");
-    made->forget_before(header_of(head).head.load(std::memory_order_relaxed)); // a copy
+    if (!is_continued(made->header(), header_of(now))) return std::unexpected(another_came);
+    made->forget_before(header_of(now).head.load(relaxed));
     return made;
 }
 

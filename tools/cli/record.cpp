@@ -16,7 +16,7 @@
 namespace pitsaw::cli {
 namespace {
 
-constexpr int tries = 20; // a worker that writes faster than we read leaves nothing whole
+constexpr int tries = 200; // a worker that writes faster than we read leaves nothing whole
 
 auto fail(std::string const& why) -> int {
     std::fprintf(stderr, "pitsaw record: %s\n", why.c_str());
@@ -28,7 +28,7 @@ auto copy_of(other_process const& of, memory_range const& where) -> std::expecte
         return of.read(where.begin + offset, to);
     };
     auto made = flight_image::copy(from, where.end - where.begin);
-    for (int i = 1; i < tries && (!made || made->records().empty()); ++i)
+    for (int i = 1; i < tries && (!made || (made->pushed() != 0 && made->records().empty())); ++i)
         made = flight_image::copy(from, where.end - where.begin);
     return made;
 }
