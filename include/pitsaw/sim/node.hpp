@@ -96,7 +96,8 @@ class node {
     [[nodiscard]] task<> crash(death how = death::of_process);
     /// Its program begins anew. It must not be running; or be about to die, as after a `kill` of its own.
     void restart();
-    /// It does nothing for so long, and then finds that its clock has moved on. Of two pauses the longer counts.
+    /// It does nothing for so long, and then finds that its clock has moved on. Of two pauses the longer
+    /// counts.
     void pause(duration span);
 
   private:

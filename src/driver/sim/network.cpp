@@ -146,8 +146,8 @@ void sim_network::tell(std::uint32_t const from, packet what) {
     send_on(place_of(from), self.host, self.peer_host, std::move(what));
 }
 
-/// What a kernel asks whose peer has no room (RFC 9293, 3.8.6.1): a machine that knows nothing of the connection
-/// answers with a reset, and one that does not answer is given up.
+/// What a kernel asks whose peer has no room (RFC 9293, 3.8.6.1): a machine that knows nothing of the
+/// connection answers with a reset, and one that does not answer is given up.
 void sim_network::probe(std::uint32_t const from) {
     packet asks;
     asks.what = news::bytes;
