@@ -39,7 +39,7 @@ void leave_at_every_moment(bool is_stream, way how, std::chrono::microseconds le
     auto const first = pitsaw::sim::seed_from_environment();
     int given_up = 0, over = 0; // calls that the upstream had begun
     auto const seeds = pitsaw::sim::seeds_from_environment(3);
-    for (auto seed = first; seed < first + seeds; ++seed) {
+    for (auto seed = first; seed != first + seeds; ++seed) {
         for (auto span = 0us; span < length; span += step) {
             SCOPED_TRACE(::testing::Message() << "seed " << seed << ", after " << span.count() << " us");
             simulated_gateway world(is_stream ? stream_script() : whole_script(),
