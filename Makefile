@@ -18,7 +18,7 @@ help:
 	@echo 'make tsan        ... with the thread sanitizer;  make gcc  with GCC;  make debug  at -O0'
 	@echo 'make fuzz        every fuzzer for FUZZ_SECONDS;  make soak  seeds and fuzzers for SOAK_SECONDS'
 	@echo 'make denied      the suite where io_uring is refused;  make few_files  with 64 descriptors'
-	@echo 'make seeds       100 fresh seeds of every simulation'
+	@echo 'make seeds       100 fresh seeds of what is simulated (SIMULATIONS in tools/soak.py)'
 	@echo 'make ci          all of it, as .ci/run'
 	@echo 'make clean       remove build/'
 	@echo

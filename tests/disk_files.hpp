@@ -1,5 +1,6 @@
 #pragma once
 #include <pitsaw/sim/disk.hpp>
+#include <pitsaw/sim/world.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,14 +14,18 @@
 
 namespace pitsaw::testing {
 
-/// Seeds that a property is tried with: fewer where each costs twenty times as much.
+/// Seeds that a property is tried with in each build: fewer where each costs twenty times as much.
 #if defined(__SANITIZE_ADDRESS__)
-inline constexpr std::uint64_t disk_seeds = 300;
+inline constexpr std::uint64_t disk_seeds_of_a_build = 300;
 #elif defined(__has_feature)
-inline constexpr std::uint64_t disk_seeds = __has_feature(address_sanitizer) ? 300 : 3000;
+inline constexpr std::uint64_t disk_seeds_of_a_build = __has_feature(address_sanitizer) ? 300 : 3000;
 #else
-inline constexpr std::uint64_t disk_seeds = 3000;
+inline constexpr std::uint64_t disk_seeds_of_a_build = 3000;
 #endif
+
+/// The seeds that a property is to be tried with, from the first on.
+[[nodiscard]] inline std::uint64_t first_disk_seed() { return sim::seed_from_environment(0); }
+[[nodiscard]] inline std::uint64_t disk_seeds() { return sim::seeds_from_environment(disk_seeds_of_a_build); }
 
 /// What a directory lists.
 using disk_names_list = std::vector<std::string>;

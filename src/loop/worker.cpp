@@ -200,7 +200,7 @@ void worker::on_watched_completed(continuation& leaf) noexcept {
 }
 
 void worker::lost_error(std::exception_ptr error) noexcept {
-    if (observer != nullptr && observer->expects_lost_error()) return;
+    if (observer != nullptr && observer->expects_lost_error(error)) return;
     if (options_.on_lost_error) return options_.on_lost_error(std::move(error));
     if (saturating_difference(now(), lost_errors_since_) >= std::chrono::seconds(1)) {
         tell_of_untold_errors();

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <memory>
 
 namespace pitsaw::inline v0 {
@@ -28,7 +29,7 @@ struct worker_observer {
     /// Nothing is left that could wake a task. Returning means that it has seen to it.
     virtual void on_deadlock() noexcept = 0;
     /// An exception that nobody can receive. True: it was expected, and no more is said about it.
-    [[nodiscard]] virtual bool expects_lost_error() noexcept { return false; }
+    [[nodiscard]] virtual bool expects_lost_error(std::exception_ptr const&) noexcept { return false; }
 };
 
 /// Who drives a worker by `step`.

@@ -1,15 +1,14 @@
 #include <pitsaw/sim/check_stop.hpp>
 
 #include "sim/harness.hpp"
-#include "sim/world_parts.hpp"
 
-#include <pitsaw/base/check.hpp>
 #include <pitsaw/task/promise_header.hpp>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
+#include <chrono>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace pitsaw::inline v0::sim {
@@ -40,7 +39,7 @@ constexpr std::uint64_t unknown = UINT64_MAX;
 } // namespace
 
 /// One run: watches for its suspension and requests the stop at its moment.
-class stop_harness final : worker_observer {
+class stop_harness final : harness_run {
   public:
     struct plan {
         world_options in;
@@ -49,47 +48,46 @@ class stop_harness final : worker_observer {
         std::uint64_t turn = unknown; ///< same_turn: when the leaf is known to complete
     };
     struct result {
-        run_ending ending = run_ending::value;
         std::uint64_t suspensions = 0;
         std::uint64_t completed_in_turn = unknown;
-        std::string imbalance;
-        std::string where;
     };
 
     stop_harness(plan const& what, check_stop_options const& options)
-        : plan_(what), options_(options), world_(what.in),
-          place_{.world = world_, .is_in_a_group = options.target == stop_target::group} {
-        auto& worker = loop();
-        worker.observer = this;
-        world_.parts_->own.cancel_time = [this](operation const&) { return cancel_takes(); };
-        if (plan_.who != winner::nobody && plan_.point != 0) worker.watched = plan_.point;
-    }
-
-    [[nodiscard]] result run(run_body const& body) {
-        words_.set(describe(plan_, result_));
-        clear_books(options_.books);
-        if (plan_.who != winner::nobody && plan_.point == 0) request();
-        result_.ending = body(place_);
-        result_.suspensions = loop().suspensions;
-        result_.imbalance = world_.imbalance();
-        loop().observer = nullptr;
-        return std::move(result_);
+        : harness_run(name, what.in, options), plan_(what) {
+        place_.is_in_a_group = options.target == stop_target::group;
+        own().cancel_time = [this](operation const&) { return cancel_takes(); };
+        if (is_disturbed() && plan_.point != 0) loop().watched = plan_.point;
     }
 
     [[nodiscard]] static stop_report check(run_body const& body, check_stop_options const& options);
 
   private:
-    [[nodiscard]] worker& loop() noexcept { return world_.parts_->own.rt.loop(); }
+    static constexpr char const* name = "check_stop";
+
+    [[nodiscard]] remains run(run_body const& body) {
+        if (is_disturbed() && plan_.point == 0) request();
+        remains left;
+        left.ending = run_to_the_end(body);
+        result_.suspensions = loop().suspensions;
+        left.wrong = wrong(is_disturbed());
+        left.described = describe();
+        left.seed = world_.seed();
+        left.steps = world_.steps();
+        return left;
+    }
+
+    [[nodiscard]] bool is_disturbed() const noexcept { return plan_.who != winner::nobody; }
+
     void request() noexcept {
         if (place_.group != nullptr)
             place_.group->request_stop();
         else if (!place_.is_in_a_group || plan_.point == 0)
-            world_.parts_->own.rt.request_stop();
+            own().rt.request_stop();
     }
 
     void on_suspended(continuation& leaf) noexcept override {
-        result_.where = await_sites(static_cast<promise_header const*>(&leaf));
-        words_.set(describe(plan_, result_));
+        where_ = await_sites(static_cast<promise_header const*>(&leaf));
+        know_more();
         loop().watched_leaf = &leaf;
         if (plan_.who == winner::stop || plan_.who == winner::operation) request();
     }
@@ -101,11 +99,9 @@ class stop_harness final : worker_observer {
     }
 
     void before_delivery(std::uint64_t const turn) noexcept override {
-        if (turn > options_.turns_max) end_the_process("goes on without an end");
+        harness_run::before_delivery(turn);
         if (plan_.who == winner::same_turn && turn == plan_.turn) request();
     }
-
-    void on_deadlock() noexcept override { end_the_process("never ends: every task waits"); }
 
     // A cancel that must win takes no time, one that must lose takes for ever; otherwise the seed decides.
     [[nodiscard]] std::optional<duration> cancel_takes() const noexcept {
@@ -114,16 +110,10 @@ class stop_harness final : worker_observer {
         return std::nullopt;
     }
 
-    [[noreturn]] void end_the_process(char const* what) noexcept {
-        std::fprintf(stderr, "check_stop: %s, %s\n", describe(plan_, result_).c_str(), what);
-        words_.set(""); // it has been said
-        std::abort();
-    }
-
-    [[nodiscard]] static std::string describe(plan const& of, result const& found) {
-        auto text = of.in.is_calm ? std::string("calm world") : "seed " + std::to_string(of.in.seed);
-        text += ", suspension " + std::to_string(of.point) + " (" + name_of(of.who) + ")";
-        if (!found.where.empty()) text += " at " + found.where;
+    [[nodiscard]] std::string describe() const override {
+        auto text = describe_world() + ", suspension " + std::to_string(plan_.point) + " (" +
+                    name_of(plan_.who) + ")";
+        if (!where_.empty()) text += " at " + where_;
         return text;
     }
 
@@ -131,54 +121,50 @@ class stop_harness final : worker_observer {
                           stop_report& report);
 
     plan plan_;
-    check_stop_options const& options_;
-    last_words words_{"check_stop"};
-    world world_;
-    run_place place_;
     result result_;
+    std::string where_;
 };
 
 stop_harness::result stop_harness::run_one(run_body const& body, check_stop_options const& options,
                                            plan const& what, stop_report& report) {
-    auto const result = stop_harness(what, options).run(body);
-    ++report.runs_;
-    bool const is_stopped = result.ending == run_ending::stopped;
-    if (is_stopped) ++report.stopped_runs_;
-    auto wrong = result.imbalance;
-    append_wrong(wrong, options.books);
-    if (options.verify) append_wrong(wrong, options.verify(is_stopped));
-    if (what.who == winner::nobody) {
-        if (is_stopped) append_wrong(wrong, "stopped by nobody");
-        if (result.ending == run_ending::exception) append_wrong(wrong, "it throws though nobody stops it");
+    remains left;
+    result found;
+    {
+        stop_harness one(what, options);
+        left = one.run(body);
+        found = one.result_;
     }
-    if (!wrong.empty()) report.failures_ += describe(what, result) + ": " + wrong + "\n";
-    return result;
+    bool const is_stopped = left.ending == run_ending::stopped;
+    if (is_stopped) ++report.stopped_runs_;
+    if (options.verify) append_wrong(left.wrong, options.verify(is_stopped));
+    if (what.who == winner::nobody) {
+        if (is_stopped) append_wrong(left.wrong, "stopped by nobody");
+        if (left.ending == run_ending::exception)
+            append_wrong(left.wrong, "it throws though nobody stops it");
+    }
+    write(report, left);
+    return found;
 }
 
 stop_report stop_harness::check(run_body const& body, check_stop_options const& options) {
     stop_report report;
-    for (std::uint64_t nth = 0; nth <= options.seeds; ++nth) {
-        world_options const in{
-            .seed = options.first_seed + nth - 1, .is_calm = nth == 0, .pool_buffers = options.pool_buffers};
-        auto const undisturbed = run_one(body, options, {.in = in}, report);
-        auto const points = undisturbed.suspensions;
+    for (auto const& in : worlds(options)) {
+        auto const run = [&](std::uint64_t const point, winner const who,
+                             std::uint64_t const turn = unknown) {
+            return run_one(body, options, {.in = in, .point = point, .who = who, .turn = turn}, report);
+        };
+        auto const points = run(0, winner::nobody).suspensions;
         report.points_ = std::max(report.points_, points);
-        (void)run_one(body, options, {.in = in, .point = 0, .who = winner::stop}, report);
-        auto const stride =
-            std::max<std::uint64_t>(1, (points + options.points_max - 1) / options.points_max);
-        for (std::uint64_t point = 1; point <= points; point += stride) {
-            (void)run_one(body, options, {.in = in, .point = point, .who = winner::stop}, report);
-            (void)run_one(body, options, {.in = in, .point = point, .who = winner::operation}, report);
-            auto const completed =
-                run_one(body, options, {.in = in, .point = point, .who = winner::completion}, report);
-            if (completed.completed_in_turn == unknown) continue; // it is stopped in the undisturbed run too
-            (void)run_one(
-                body, options,
-                {.in = in, .point = point, .who = winner::same_turn, .turn = completed.completed_in_turn},
-                report);
-        }
+        (void)run(0, winner::stop);
+        at_points(points, options, [&](std::uint64_t const point) {
+            (void)run(point, winner::stop);
+            (void)run(point, winner::operation);
+            auto const turn = run(point, winner::completion).completed_in_turn;
+            if (turn == unknown) return; // it is stopped in the undisturbed run too
+            (void)run(point, winner::same_turn, turn);
+        });
     }
-    if (!report) std::fprintf(stderr, "check_stop: %s", report.failures_.c_str());
+    print(name, report);
     return report;
 }
 

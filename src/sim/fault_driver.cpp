@@ -40,27 +40,27 @@ std::errc failure_of(op_code const code) noexcept {
 
 } // namespace
 
-void fault_driver::strike(char const* const what) noexcept {
-    if (faults.on_failure != nullptr) faults.on_failure(faults.context, what);
+void fault_driver::strike(char const* const what, std::errc const with) noexcept {
+    if (faults.on_failure != nullptr) faults.on_failure(faults.context, what, with);
 }
 
-auto fault_driver::is_failing_call(char const* const what) noexcept -> bool {
+auto fault_driver::is_failing_call(char const* const what, std::errc const with) noexcept -> bool {
     if (++faults.calls != faults.failing_call) return false;
-    strike(what);
+    strike(what, with);
     return true;
 }
 
 auto fault_driver::attach(native_handle const handle) noexcept -> io_result<descriptor> {
     unwatched_allocations const kernel;
     auto const attached = own_->attach(handle);
-    if (!attached.has_value() || !is_failing_call("attach")) return attached;
+    if (!attached.has_value() || !is_failing_call("attach", std::errc::not_enough_memory)) return attached;
     own_->discard(*attached); // it takes the object over also when it fails
     return std::unexpected(std::make_error_code(std::errc::not_enough_memory));
 }
 
 auto fault_driver::open_stream(address_family const family) noexcept -> io_result<descriptor> {
     unwatched_allocations const kernel;
-    if (is_failing_call("open_stream"))
+    if (is_failing_call("open_stream", std::errc::too_many_files_open))
         return std::unexpected(std::make_error_code(std::errc::too_many_files_open));
     return own_->open_stream(family);
 }
@@ -73,7 +73,8 @@ auto fault_driver::control(descriptor const target, socket_command& command) noe
 auto fault_driver::lend(std::span<std::byte> const memory, std::uint32_t const buffer_bytes) noexcept
     -> io_result<std::uint16_t> {
     unwatched_allocations const kernel;
-    if (is_failing_call("lend")) return std::unexpected(std::make_error_code(std::errc::not_enough_memory));
+    if (is_failing_call("lend", std::errc::not_enough_memory))
+        return std::unexpected(std::make_error_code(std::errc::not_enough_memory));
     return own_->lend(memory, buffer_bytes);
 }
 
@@ -86,7 +87,7 @@ auto fault_driver::attempt(operation& op, event& finished) noexcept -> bool {
     unwatched_allocations const kernel;
     if (op.code == op_code::close || has(op.options, op_option::multishot))
         return own_->attempt(op, finished);
-    if (is_failing_call(name(op.code).data())) {
+    if (is_failing_call(name(op.code).data(), std::errc::not_enough_memory)) {
         finished = {.op = &op, .result = failed_with(std::errc::not_enough_memory)};
         return true;
     }
@@ -101,10 +102,10 @@ void fault_driver::submit(operation& op) noexcept {
     if (op.code == op_code::close) {
         end_held(op.target);
     } else {
-        if (is_failing_call(name(op.code).data()))
+        if (is_failing_call(name(op.code).data(), std::errc::not_enough_memory))
             return hold(op, failed_with(std::errc::not_enough_memory), duration::zero());
         if (++faults.operations == faults.failing_operation) {
-            strike(name(op.code).data());
+            strike(name(op.code).data(), failure_of(op.code));
             return hold(op, failed_with(failure_of(op.code)), time_to_fail);
         }
     }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <system_error>
 
 namespace pitsaw::inline v0::sim {
 
@@ -23,9 +24,10 @@ class fault_driver final : public driver {
     struct plan {
         std::uint64_t calls = 0;
         std::uint64_t operations = 0;
-        std::uint64_t failing_call = 0;                                         ///< the first is 1; 0: none
-        std::uint64_t failing_operation = 0;                                    ///< likewise
-        void (*on_failure)(void* context, char const* what) noexcept = nullptr; ///< it has just been chosen
+        std::uint64_t failing_call = 0;      ///< the first is 1; 0: none
+        std::uint64_t failing_operation = 0; ///< likewise
+        /// It has just been chosen, and will fail with this.
+        void (*on_failure)(void* context, char const* what, std::errc with) noexcept = nullptr;
         void* context = nullptr;
     };
 
@@ -55,8 +57,8 @@ class fault_driver final : public driver {
     }
 
   private:
-    [[nodiscard]] auto is_failing_call(char const* what) noexcept -> bool;
-    void strike(char const* what) noexcept;
+    [[nodiscard]] auto is_failing_call(char const* what, std::errc with) noexcept -> bool;
+    void strike(char const* what, std::errc with) noexcept;
     void hold(operation& op, std::int32_t result, duration takes) noexcept;
     void end_held(descriptor at) noexcept;
     [[nodiscard]] auto is_held_due() const noexcept -> bool;

@@ -1,5 +1,6 @@
 #include "sim/process.hpp"
 
+#include "sim/report_words.hpp"
 #include "sim/world_parts.hpp"
 #include "task/allocation_watch.hpp"
 
@@ -146,16 +147,9 @@ void process::check_failed() noexcept { std::fprintf(stderr, "%s\n", world_.self
 
 void process::resumes(continuation& next, resume_as const how) noexcept {
     if (how == resume_as::callback || !world_.is_traced) return;
-    auto line = world_.begin_line(name) + (how == resume_as::stopped ? "stops" : "resumes");
-    char const* between = " ";
-    for (auto const* header = static_cast<promise_header const*>(&next); header != nullptr;
-         header = header->parent) {
-        if (header->awaiting.line() == 0) continue; // a leaf in a combinator has no place of its own
-        line.append(between).append(header->awaiting.file_name());
-        line.append(":").append(std::to_string(header->awaiting.line()));
-        between = " <- ";
-    }
-    std::fprintf(stderr, "%s\n", line.c_str());
+    auto const sites = await_sites(static_cast<promise_header const*>(&next));
+    std::fprintf(stderr, "%s%s%s%s\n", world_.begin_line(name).c_str(),
+                 how == resume_as::stopped ? "stops" : "resumes", sites.empty() ? "" : " ", sites.c_str());
 }
 
 } // namespace pitsaw::inline v0::sim

@@ -2,6 +2,7 @@
 #include "sim/world_parts.hpp"
 
 #include "sim/commit.hpp"
+#include "sim/report_words.hpp"
 
 #include <pitsaw/base/check.hpp>
 
@@ -63,10 +64,12 @@ std::uint64_t seeds_from_environment(std::uint64_t const otherwise) {
                                    "PITSAW_SIM_SEEDS is not a number: it says how many seeds a test tries");
 }
 
-std::string world::rerun() const {
-    return "seed " + std::to_string(seed()) + ", commit " + commit + ", step " + std::to_string(steps()) +
-           ": PITSAW_SIM_SEED=" + std::to_string(seed()) + " " + command_line();
+std::string rerun_of(std::uint64_t const seed, std::uint64_t const step) {
+    return "seed " + std::to_string(seed) + ", commit " + commit + ", step " + std::to_string(step) +
+           ": PITSAW_SIM_SEED=" + std::to_string(seed) + " " + command_line();
 }
+
+std::string world::rerun() const { return rerun_of(seed(), steps()); }
 
 std::string world::parts::begin_line(std::string const& name) const {
     char text[40];

@@ -1,3 +1,4 @@
+#include "sim/report_words.hpp"
 #include "sim/world_parts.hpp"
 #include "task/allocation_watch.hpp"
 
@@ -24,6 +25,7 @@ world::own_machine::~own_machine() {
 }
 
 sim::node& world::add(std::string name, maker body, bool const is_service, node_options const& with) {
+    unwatched_allocations const of_the_world; // the program's own begin with its first turn
     return parts_->add(std::move(name), std::move(body), is_service, with);
 }
 
@@ -97,7 +99,7 @@ std::size_t world::readable_bytes(descriptor const stream) const noexcept {
     return parts_->own.net->readable_bytes(stream);
 }
 
-std::string world::imbalance() const {
+std::string world::leftovers() const {
     auto& own = parts_->own;
     auto& worker = own.rt.loop();
     // Descriptors that were discarded may still be closing: that is the driver's work, and no imbalance.
@@ -112,14 +114,11 @@ std::string world::imbalance() const {
     }
     auto const statistics = own.net->statistics();
     std::string found;
-    auto const add = [&found](std::string const& what) { found += (found.empty() ? "" : ", ") + what; };
-    auto const expect_none = [&add](std::int64_t const count, char const* what) {
-        if (count != 0) add(std::to_string(count) + " " + what);
+    auto const expect_none = [&found](std::int64_t const count, char const* what) {
+        if (count != 0) append_wrong(found, std::to_string(count) + " " + what);
     };
-    for (auto const& each : parts_->nodes) {
-        if (each->is_running()) add("node " + each->name() + " still runs");
-        if (!each->failure().empty()) add("node " + each->name() + " failed: " + each->failure());
-    }
+    for (auto const& each : parts_->nodes)
+        if (each->is_running()) append_wrong(found, "node " + each->name() + " still runs");
     expect_none(frame_memory_statistics().live - parts_->frames_before, "frames or nodes not freed");
     expect_none(worker.operations, "operations in flight");
     expect_none(static_cast<std::int64_t>(statistics.in_flight + orphans), "operations at the driver");
@@ -135,7 +134,22 @@ std::string world::imbalance() const {
     expect_none(static_cast<std::int64_t>(statistics.objects_open) - users, "sockets not closed");
     expect_none(static_cast<std::int64_t>(statistics.buffers_out), "pool buffers not given back");
     expect_none(worker.ready.empty() ? 0 : 1, "ready queue not empty");
-    if (!statistics.traffic.balances()) add("bytes sent are not those received, readable and thrown away");
+    if (!statistics.traffic.balances())
+        append_wrong(found, "bytes sent are not those received, readable and thrown away");
+    return found;
+}
+
+std::string world::failures() const {
+    std::string found;
+    for (auto const& each : parts_->nodes)
+        if (!each->failure().empty())
+            append_wrong(found, "node " + each->name() + " failed: " + each->failure());
+    return found;
+}
+
+std::string world::imbalance() const {
+    auto found = leftovers();
+    append_wrong(found, failures());
     return found;
 }
 

@@ -10,11 +10,11 @@
 
 namespace pitsaw::testing {
 
-/// Seed 0: the calm world.
-inline sim::world_options with_seed(std::uint64_t seed) {
+/// 0: the calm world; 1 and so on: those from the environment's seed on, without one from 1 on.
+inline sim::world_options with_seed(std::uint64_t number) {
     sim::world_options made;
-    made.seed = seed;
-    made.is_calm = seed == 0;
+    made.seed = number == 0 ? 0 : sim::seed_from_environment(1) + (number - 1);
+    made.is_calm = number == 0;
     return made;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-#include <pitsaw/sim/book.hpp>
+#include <pitsaw/sim/harness.hpp>
 #include <pitsaw/sim/run_body.hpp>
 
 #include <cstdint>
@@ -25,26 +25,28 @@ enum class fault_kind : std::uint8_t {
 };
 
 /// What `check_faults` found: true if nothing, and a report.
-class [[nodiscard]] fault_report {
+///
+/// ```cpp
+/// auto const report = ps::sim::check_faults(body, options);
+/// EXPECT_TRUE(report) << report;
+/// EXPECT_GT(report.struck(ps::sim::fault_kind::operation), 0u); // there was one that could fail
+/// ```
+/// Lifetime: its own. Threads: one at a time. Errors, stopping: none.
+class [[nodiscard]] fault_report : public harness_report {
   public:
-    [[nodiscard]] explicit operator bool() const noexcept { return failures_.empty(); }
-
     /// How many of a kind the undisturbed run has.
     [[nodiscard]] std::uint64_t points(fault_kind of) const noexcept { return of_(of).points; }
     /// How many runs there were in which one of them failed.
     [[nodiscard]] std::uint64_t struck(fault_kind of) const noexcept { return of_(of).struck; }
-    /// How many runs were made.
-    [[nodiscard]] std::uint64_t runs() const noexcept { return runs_; }
-    /// How many of them ended with an exception.
+    /// How many runs ended with an exception.
     [[nodiscard]] std::uint64_t thrown_runs() const noexcept { return thrown_runs_; }
-    /// One line for each failure: what failed, where, and what was wrong afterwards.
-    [[nodiscard]] std::string const& failures() const noexcept { return failures_; }
 
     friend std::ostream& operator<<(std::ostream& out, fault_report const& report) {
-        return out << report.runs_ << " runs over " << report.points(fault_kind::allocation)
-                   << " allocations, " << report.points(fault_kind::submission) << " submissions and "
-                   << report.points(fault_kind::operation) << " operations, " << report.thrown_runs_
-                   << " thrown" << (report.failures_.empty() ? "" : "\n") << report.failures_;
+        out << report.runs() << " runs over " << report.points(fault_kind::allocation) << " allocations, "
+            << report.points(fault_kind::submission) << " submissions and "
+            << report.points(fault_kind::operation) << " operations, " << report.thrown_runs_ << " thrown";
+        report.print_failures(out);
+        return out;
     }
 
   private:
@@ -58,27 +60,22 @@ class [[nodiscard]] fault_report {
     }
 
     count counts_[3];
-    std::uint64_t runs_ = 0;
     std::uint64_t thrown_runs_ = 0;
-    std::string failures_;
 };
 
-struct check_faults_options {
+/// How `check_faults` does it.
+///
+/// ```cpp
+/// ps::sim::check_faults_options options;
+/// options.kinds = {ps::sim::fault_kind::allocation};
+/// ```
+/// Lifetime, Threads, Errors, Stopping: those of `harness_options`; `verify` is called between runs, and what
+/// it throws is the caller's.
+struct check_faults_options : harness_options {
     check_faults_options() {} // no aggregate: GCC 12.2 destroys one like this twice beside a co_await
 
-    /// Worlds to try: the calm one, and this many seeds from `first_seed` on.
-    std::uint64_t seeds = 1;
-    std::uint64_t first_seed = 1;
-    /// Points of each kind to fail at; of a longer run, this many spread evenly.
-    std::uint64_t points_max = 2000;
-    /// Turns of the loop after which a run counts as endless.
-    std::uint64_t turns_max = 1'000'000;
-    /// As `world_options::pool_buffers`, of each world.
-    std::uint32_t pool_buffers = 256;
     /// What is to fail.
     std::vector<fault_kind> kinds = {fault_kind::allocation, fault_kind::submission, fault_kind::operation};
-    /// The user's own counts: cleared before each run, and to be back at nothing after it.
-    std::vector<book*> books;
     /// Called after each run: what is wrong with the user's own books, or "".
     std::function<std::string(run_ending)> verify;
 };
@@ -89,18 +86,25 @@ struct check_faults_options {
 /// after each run.
 ///
 /// The body runs undisturbed first, to count them. Then it runs once for each, and that one fails; see
-/// `fault_kind` for how. A run may end with a value, an error or an exception, but the books of the world
-/// (`world::imbalance`) and `options.books` must balance, and `options.verify` may say more. The report names
-/// the kind, n, and the awaits under which it failed: of an allocation, the last await of the task that
-/// allocates and those of its callers. A run that never ends, or that is aborted, is named and ends the
-/// process.
+/// `fault_kind` for how. A run may end with a value, an error or an exception, but nothing may be left over
+/// in the world (`world::leftovers`), `options.books` must balance, and `options.verify` may say more. An
+/// exception that nobody can receive (`runtime_options::on_lost_error`) is a failure too, unless it is the
+/// fault: `std::bad_alloc`, or a `std::system_error` with the injected code. The report names the kind, n,
+/// and the awaits under which it failed: of an allocation, the last await of the task that allocates and
+/// those of its callers. A run that never ends, or that is aborted, is named and ends the process.
+///
+/// The body runs on the world's own machine, and may make nodes. Of the allocations the nodes' are counted
+/// too, of the submissions, the operations and the lost errors those of the world's own machine alone.
+/// Behind the body each run goes on as `world::run` does, until its nodes have ended and its services were
+/// asked to. A node whose program fails is a failure of a run in which nothing was made to fail; else it is
+/// an ending.
 ///
 /// ```cpp
 /// EXPECT_TRUE(ps::sim::check_faults([&] { return transfer(account_a, account_b, 10); }));
 /// EXPECT_TRUE(ps::sim::check_faults([](ps::sim::world& w) { return talk(w.make_stream_pair()); }));
 /// ```
 /// `body` returns a fresh task each time; it may take the world. The report goes to stderr too if it fails.
-/// Other threads' allocations are neither counted nor refused, and neither are the simulated kernel's.
+/// Other threads' allocations are neither counted nor refused, and neither are the simulator's.
 template <class F>
 [[nodiscard]] fault_report check_faults(F&& body, check_faults_options const& options = {}) {
     return check_faults_with(make_run_body(body), options);

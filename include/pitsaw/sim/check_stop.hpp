@@ -1,41 +1,40 @@
 #pragma once
-#include <pitsaw/sim/book.hpp>
+#include <pitsaw/sim/harness.hpp>
 #include <pitsaw/sim/run_body.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <ostream>
 #include <string>
-#include <vector>
 
 namespace pitsaw::inline v0::sim {
 
 /// What `check_stop` found: true if nothing, and a report.
-class [[nodiscard]] stop_report {
+///
+/// ```cpp
+/// auto const report = ps::sim::check_stop(body, options);
+/// EXPECT_TRUE(report) << report;
+/// EXPECT_GT(report.stopped_runs(), 0u); // a stop had a chance
+/// ```
+/// Lifetime: its own. Threads: one at a time. Errors, stopping: none.
+class [[nodiscard]] stop_report : public harness_report {
   public:
-    [[nodiscard]] explicit operator bool() const noexcept { return failures_.empty(); }
-
     /// How many suspensions the undisturbed run has.
     [[nodiscard]] std::uint64_t points() const noexcept { return points_; }
-    /// How many runs were made.
-    [[nodiscard]] std::uint64_t runs() const noexcept { return runs_; }
-    /// How many of them ended with a stop.
+    /// How many runs ended with a stop.
     [[nodiscard]] std::uint64_t stopped_runs() const noexcept { return stopped_runs_; }
-    /// One line for each failure: where the stop came, how, and what was wrong.
-    [[nodiscard]] std::string const& failures() const noexcept { return failures_; }
 
     friend std::ostream& operator<<(std::ostream& out, stop_report const& report) {
-        return out << report.runs_ << " runs over " << report.points_ << " suspensions, "
-                   << report.stopped_runs_ << " stopped" << (report.failures_.empty() ? "" : "\n")
-                   << report.failures_;
+        out << report.runs() << " runs over " << report.points_ << " suspensions, " << report.stopped_runs_
+            << " stopped";
+        report.print_failures(out);
+        return out;
     }
 
   private:
     friend class stop_harness;
     std::uint64_t points_ = 0;
-    std::uint64_t runs_ = 0;
     std::uint64_t stopped_runs_ = 0;
-    std::string failures_;
 };
 
 /// What a harness asks to stop.
@@ -44,22 +43,19 @@ enum class stop_target : std::uint8_t {
     group,   ///< a task group around the body, as a sibling's failure does; the runtime goes on
 };
 
-struct check_stop_options {
-    check_stop_options() {} // no aggregate: GCC 12.2 destroys one like this twice beside a co_await
+/// How `check_stop` does it.
+///
+/// ```cpp
+/// ps::sim::check_stop_options options;
+/// options.target = ps::sim::stop_target::group;
+/// ```
+/// Lifetime, Threads, Errors, Stopping: those of `harness_options`; `verify` is called between runs, and what
+/// it throws is the caller's.
+struct check_stop_options : harness_options {
+    check_stop_options() { seeds = 2; }
 
-    /// Worlds to try: the calm one, and this many seeds from `first_seed` on.
-    std::uint64_t seeds = 2;
-    std::uint64_t first_seed = 1;
-    /// Suspensions to stop at; of a longer run, this many spread evenly.
-    std::uint64_t points_max = 2000;
-    /// Turns of the loop after which a run counts as endless.
-    std::uint64_t turns_max = 1'000'000;
-    /// As `world_options::pool_buffers`, of each world.
-    std::uint32_t pool_buffers = 256;
     /// What is asked to stop.
     stop_target target = stop_target::runtime;
-    /// The user's own counts: cleared before each run, and to be back at nothing after it.
-    std::vector<book*> books;
     /// Called after each run, with whether it was stopped: what is wrong with the user's own books, or "".
     std::function<std::string(bool is_stopped)> verify;
 };
@@ -74,9 +70,14 @@ struct check_stop_options {
 /// coroutine has not gone on), and with both in the same turn of the loop; and once with a stop before it
 /// begins. The stop is asked of the runtime, or of a group around the body, and reaches every scope within.
 ///
-/// After each run the books of the world (`world::imbalance`) and `options.books` must balance, and
-/// `options.verify` may say more. The report names the await at which the stop came and those of its callers.
-/// A run that never ends is named and ends the process; so is one that is aborted.
+/// After each run nothing may be left over in the world (`world::leftovers`), `options.books` must balance,
+/// and `options.verify` may say more. The report names the await at which the stop came and those of its
+/// callers. A run that never ends is named and ends the process; so is one that is aborted.
+///
+/// The body runs on the world's own machine, and may make nodes. The suspensions are those of that machine
+/// alone, and it alone is stopped. Behind the body each run goes on as `world::run` does, until its nodes
+/// have ended and its services were asked to. A node whose program fails is a failure of the undisturbed
+/// run; in the others it is an ending, for its peer may have gone.
 ///
 /// ```cpp
 /// EXPECT_TRUE(ps::sim::check_stop([&] { return transfer(account_a, account_b, 10); }));

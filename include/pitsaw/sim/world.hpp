@@ -122,7 +122,12 @@ class world {
     [[nodiscard]] std::size_t readable_bytes(descriptor stream) const noexcept;
 
     /// Between runs: what is left over that should not be (frames, operations, timers, sockets, bytes, nodes
-    /// that run), and what a node's program failed with; in words, empty when the books balance.
+    /// that run), in words; empty if nothing is.
+    [[nodiscard]] std::string leftovers() const;
+    /// What the programs of nodes failed with (`node::failure`), in words; empty if none did.
+    [[nodiscard]] std::string failures() const;
+    /// Both; empty when the books balance. Where a program may fail, and only nothing may be left over, ask
+    /// for `leftovers`.
     [[nodiscard]] std::string imbalance() const;
     [[nodiscard]] bool books_balance() const { return imbalance().empty(); }
 
@@ -130,8 +135,7 @@ class world {
 
   private:
     friend class sim::node;
-    friend class stop_harness;
-    friend class fault_harness;
+    friend class harness_run;
     using maker = std::move_only_function<std::unique_ptr<program>(sim::node&)>;
 
     /// Makes the world's own worker the thread's current one; at its end waits for what the frame's end has

@@ -203,8 +203,8 @@ void sim_network::go_on() {
         each.is_kept = false;
         each.given_up_at = never;
         auto not_before = now_;
-        for (auto& packet : each.packets)
-            packet.at = not_before = std::max(not_before, saturating_add(now_, draw_latency(each)));
+        for (auto& kept : each.packets)
+            kept.at = not_before = std::max(not_before, saturating_add(now_, draw_latency(each)));
     }
     advance_to(now_);
 }

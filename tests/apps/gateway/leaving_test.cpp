@@ -38,7 +38,8 @@ void leave_at_every_moment(bool is_stream, way how, std::chrono::microseconds le
                            std::chrono::microseconds step) {
     auto const first = pitsaw::sim::seed_from_environment();
     int given_up = 0, over = 0; // calls that the upstream had begun
-    for (auto seed = first; seed < first + 3; ++seed) {
+    auto const seeds = pitsaw::sim::seeds_from_environment(3);
+    for (auto seed = first; seed != first + seeds; ++seed) {
         for (auto span = 0us; span < length; span += step) {
             SCOPED_TRACE(::testing::Message() << "seed " << seed << ", after " << span.count() << " us");
             simulated_gateway world(is_stream ? stream_script() : whole_script(),

@@ -43,7 +43,7 @@ class every_awaitable_under_faults : public ::testing::TestWithParam<subjects::s
 
 TEST_P(every_awaitable_under_faults, leaves_nothing_behind_whatever_fails) {
     ps::sim::check_faults_options options;
-    options.seeds = 6;
+    options.seeds = ps::sim::seeds_from_environment(6);
     fail_everywhere(subjects::run, options);
 }
 

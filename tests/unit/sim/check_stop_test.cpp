@@ -49,7 +49,7 @@ class every_awaitable : public ::testing::TestWithParam<subjects::subject> {
 
 TEST_P(every_awaitable, loses_nothing_when_stopped_at_any_suspension) {
     ps::sim::check_stop_options options;
-    options.seeds = 6;
+    options.seeds = ps::sim::seeds_from_environment(6);
     stop_everywhere(subjects::run, options);
 }
 

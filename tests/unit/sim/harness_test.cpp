@@ -13,6 +13,7 @@
 #include <memory>
 #include <new>
 #include <source_location>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -197,6 +198,55 @@ TEST(canary, a_descriptor_that_is_leaked_when_an_operation_fails_is_found) {
                  line);
 }
 
+ps::task<> throw_if(bool const* failed) {
+    if (*failed) throw std::logic_error("the clean-up is wrong");
+    co_return;
+}
+
+TEST(canary, a_clean_up_that_throws_something_else_after_a_fault_is_found) {
+    std::uint_least32_t line = 0;
+    bool has_failed = false;
+    auto const body = [&](ps::sim::world& in) -> ps::task<> {
+        has_failed = false;
+        auto const home = in.get_runtime().get_executor();
+        auto const ends = in.make_stream_pair();
+        ps::tcp_stream left(home, ends.first);
+        co_await ps::at_exit(throw_if, &has_failed);
+        line = this_line() + 1;
+        auto const sent = co_await left.send(ps::testing::bytes_of("hello"));
+        has_failed = !sent.has_value();
+    };
+    expect_found(ps::sim::check_faults(body, calm_faults(fault_kind::operation)),
+                 "lost error: the clean-up is wrong", line);
+}
+
+ps::task<> say_bye(ps::tcp_stream* to, std::error_code const* instead) {
+    auto const sent = co_await to->send(ps::testing::bytes_of("bye"));
+    if (!sent.has_value()) throw std::system_error(*instead ? *instead : sent.error());
+}
+
+ps::task<> say_nothing_but_bye(ps::tcp_stream& to, std::error_code const& instead) {
+    co_await ps::at_exit(say_bye, &to, &instead);
+}
+
+TEST(check_faults, a_clean_up_may_fail_with_the_fault_itself_but_with_no_error_of_its_own) {
+    std::error_code instead;
+    auto const body = [&](ps::sim::world& in) -> ps::task<> {
+        auto const home = in.get_runtime().get_executor();
+        auto const ends = in.make_stream_pair();
+        ps::tcp_stream left(home, ends.first);
+        co_await say_nothing_but_bye(left, instead);
+    };
+    for (auto const kind : {fault_kind::submission, fault_kind::operation, fault_kind::allocation}) {
+        auto const report = ps::sim::check_faults(body, calm_faults(kind));
+        EXPECT_TRUE(report) << report;
+        EXPECT_GT(report.struck(kind), 0u);
+    }
+    instead = std::make_error_code(std::errc::timed_out);
+    auto const report = ps::sim::check_faults(body, calm_faults(fault_kind::operation));
+    EXPECT_NE(report.failures().find("lost error: "), std::string::npos) << report;
+}
+
 // Not inlined, for a compiler may leave out an allocation that it sees the end of.
 [[gnu::noinline]] std::unique_ptr<int> made_without_fail(int value) noexcept {
     return std::make_unique<int>(value);
@@ -231,6 +281,46 @@ TEST(canary_death_test, a_run_that_waits_for_ever_for_what_has_failed_is_named) 
     };
     EXPECT_DEATH((void)ps::sim::check_faults(body, calm_faults(fault_kind::submission)),
                  "submission [0-9]+ .send, at .*harness_test.cpp.*never ends");
+}
+
+TEST(canary_death_test, a_run_of_no_points_is_a_misuse) {
+    auto stops = calm_stops();
+    auto faults = calm_faults(fault_kind::allocation);
+    stops.points_max = faults.points_max = 0;
+    EXPECT_DEATH((void)ps::sim::check_stop(one_sleep, stops), "points_max is 0");
+    EXPECT_DEATH((void)ps::sim::check_faults(one_sleep, faults), "points_max is 0");
+}
+
+// What a report says.
+
+TEST(canary, a_report_says_once_how_the_first_failure_is_run_again) {
+    auto const body = []() -> ps::task<> {
+        co_await ps::sleep(1ms);
+        co_await ps::sleep(1ms);
+    };
+    ps::sim::check_stop_options stops;
+    ps::sim::check_faults_options faults;
+    stops.first_seed = faults.first_seed = 77;
+    stops.verify = [](bool) { return "wrong"; };
+    faults.verify = [](ps::sim::run_ending) { return "wrong"; };
+    auto const expect_once = [](auto const& report) {
+        std::string const& words = report.rerun();
+        EXPECT_EQ(words.find("seed 77, commit "), 0u) << words;
+        EXPECT_NE(words.find("PITSAW_SIM_SEED=77 "), std::string::npos) << words;
+        auto const all = ::testing::PrintToString(report);
+        auto const at = all.find(words);
+        ASSERT_NE(at, std::string::npos) << all;
+        EXPECT_EQ(all.find("commit ", at + words.size()), std::string::npos) << all;
+    };
+    expect_once(ps::sim::check_stop(body, stops));
+    expect_once(ps::sim::check_faults(body, faults));
+    EXPECT_EQ(ps::sim::check_stop(body, calm_stops()).rerun(), "");
+}
+
+TEST(canary_death_test, a_run_that_never_ends_says_how_it_is_run_again) {
+    auto const body = []() -> ps::task<> { co_await ps::sleep_until(ps::never); };
+    EXPECT_DEATH((void)ps::sim::check_stop(body, calm_stops()),
+                 "never ends(.|\n)*seed 1, commit .*PITSAW_SIM_SEED=1 ");
 }
 
 // What a fault is.
