@@ -97,7 +97,8 @@ class world {
     /// So much more latency between the two, each way.
     void slow_down(sim::node const& one, sim::node const& other, duration more);
 
-    /// Called before each step with its number: a place to kill, cut or look at any event. Null: no more.
+    /// Called before each step with its number, and again with the same one when only time has passed: a
+    /// place to kill, cut or look at any event. Null: no more.
     void before_each_step(std::function<void(std::uint64_t step)> call);
 
     [[nodiscard]] std::uint64_t seed() const noexcept;
