@@ -48,6 +48,7 @@ std::uint64_t world::parts::seed_for(std::uint64_t const purpose) const noexcept
 
 world::parts::~parts() {
     end_everything();
+    run_until([this] { return own.rt.loop().abandoned == 0; });
     for (auto const stream : streams) own.net->discard(stream);
     std::array<event, 16> out;
     while (own.net->drain(out, never).remaining != 0) {

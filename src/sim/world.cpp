@@ -102,6 +102,8 @@ std::size_t world::readable_bytes(descriptor const stream) const noexcept {
 std::string world::leftovers() const {
     auto& own = parts_->own;
     auto& worker = own.rt.loop();
+    // What outlived its run, as a client may, leaves operations that are being cancelled when it goes.
+    parts_->run_until([&worker] { return worker.abandoned == 0; });
     // Descriptors that were discarded may still be closing: that is the driver's work, and no imbalance.
     std::size_t orphans = 0;
     if (worker.operations == 0) {
