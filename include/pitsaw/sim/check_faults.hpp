@@ -72,7 +72,7 @@ class [[nodiscard]] fault_report : public harness_report {
 /// Lifetime, Threads, Errors, Stopping: those of `harness_options`; `verify` is called between runs, and what
 /// it throws is the caller's.
 struct check_faults_options : harness_options {
-    check_faults_options() {} // no aggregate: GCC 12.2 destroys one like this twice beside a co_await
+    check_faults_options(); // no aggregate: GCC 12.2 destroys one like this twice beside a co_await
 
     /// What is to fail.
     std::vector<fault_kind> kinds = {fault_kind::allocation, fault_kind::submission, fault_kind::operation};
