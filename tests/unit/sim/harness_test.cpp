@@ -51,13 +51,19 @@ ps::sim::check_faults_options calm_faults(fault_kind kind) {
     return options;
 }
 
+#if defined(__clang__)
+constexpr bool knows_lines = true;
+#else
+constexpr bool knows_lines = false; // GCC 12 places every await of a coroutine in the same line
+#endif
+
 /// The report says what is wrong and at which await of this file.
 template <class Report>
 void expect_found(Report const& report, std::string const& what, std::uint_least32_t line) {
     EXPECT_FALSE(report);
     EXPECT_NE(report.failures().find(what), std::string::npos) << report;
-    EXPECT_NE(report.failures().find("harness_test.cpp:" + std::to_string(line)), std::string::npos)
-        << report;
+    auto const place = "harness_test.cpp:" + (knows_lines ? std::to_string(line) : "");
+    EXPECT_NE(report.failures().find(place), std::string::npos) << report;
 }
 
 constexpr std::uint_least32_t this_line(std::source_location at = std::source_location::current()) {
