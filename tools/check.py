@@ -32,21 +32,15 @@ def format_is_right(jobs):
     return right
 
 
-def flags_of(part):
-    """The flags of one file in whose path this stands."""
-    return next(words for file, words in compile_flags.commands().items() if part in file)
-
-
 def headers_stand_alone(jobs):
     """Each header compiles with nothing before it, and twice; a public one also without sight of src/."""
-    flags = flags_of("/tests/unit/")  # which sees include/, src/ and tests/
-    app_flags = flags_of("/tests/apps/")
+    commands = compile_flags.commands()
+    beside = {pathlib.Path(file).parent: words for file, words in commands.items()}
+    flags = beside[ROOT / "tests/unit/base"]  # which sees include/, src/ and tests/
     public_flags = [flag for flag in flags if flag not in (f"-I{ROOT}/src", f"-I{ROOT}/tests")]
 
     def stands(header):
-        chosen = public_flags if header.is_relative_to(ROOT / "include") else flags
-        if "apps" in header.relative_to(ROOT).parts:
-            chosen = app_flags
+        chosen = public_flags if header.is_relative_to(ROOT / "include") else beside.get(header.parent, flags)
         return subprocess.run(chosen + ["-fsyntax-only", "-xc++", "-"], cwd=header.parent, text=True,
                               input=f'#include "{header}"\n#include "{header}"\n').returncode == 0
 
