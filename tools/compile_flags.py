@@ -15,6 +15,13 @@ def words_of(command):
     return [word for word, before in pairs if word not in ("-c", "-Xclang", "-Winvalid-pch") and before != "-Xclang"]
 
 
+def parts_of(file):
+    """The sources that stand in one: itself, or what tests/CMakeLists.txt has united in it."""
+    parts = pathlib.Path(file + ".parts")
+    return parts.read_text().split(";") if parts.exists() else [file]
+
+
 def commands():
-    """{file: words} of every translation unit."""
-    return {entry["file"]: words_of(entry["command"]) for entry in json.loads(DATABASE.read_text())}
+    """{file: words} of every source."""
+    return {part: words_of(entry["command"]) for entry in json.loads(DATABASE.read_text())
+            for part in parts_of(entry["file"])}
