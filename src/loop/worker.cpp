@@ -145,10 +145,17 @@ void worker::resume(ready_queue::entry const& turn) noexcept {
             next->handle().resume();
         else if (how == resume_as::stopped)
             static_cast<promise_header*>(next)->climb().resume();
-        else
+        else if (how == resume_as::ended)
             static_cast<promise_header*>(next)->ended(ending::value).resume();
+        else
+            resume_completed(static_cast<promise_header&>(*next));
     }
     current = nullptr;
+}
+
+void worker::resume_completed(promise_header& waiting) noexcept {
+    waiting.completed_elsewhere();
+    waiting.handle().resume();
 }
 
 void worker::take_inbox() noexcept {

@@ -93,6 +93,7 @@ class worker final : public executor {
     void resume_ready(bool const& is_done) noexcept;
     void resume_one() noexcept;
     void resume(ready_queue::entry const& turn) noexcept;
+    static void resume_completed(promise_header& waiting) noexcept;
     void take_inbox() noexcept;
     void poll_once(bool may_wait) noexcept;
     void be_at_home() noexcept;

@@ -103,6 +103,9 @@ struct promise_header : continuation {
     /// an error must not need stack for each frame that it passes.
     void end_here() noexcept;
 
+    /// The same for what another thread completed, and posted as `resume_as::completed`: its turn has come.
+    void completed_elsewhere() noexcept;
+
     /// It stops, suspended or not yet begun: this coroutine is never resumed.
     std::coroutine_handle<> stop_here() noexcept;
 
@@ -137,6 +140,11 @@ inline void promise_header::complete_here() noexcept {
 inline void promise_header::end_here() noexcept {
     edge->waiting = nullptr;
     env->executor->ready.push(*this, resume_as::ended);
+    env->executor->note_completion(*this);
+}
+
+inline void promise_header::completed_elsewhere() noexcept {
+    edge->waiting = nullptr;
     env->executor->note_completion(*this);
 }
 
