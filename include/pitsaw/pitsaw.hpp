@@ -25,7 +25,11 @@
 #include <pitsaw/scope/with_deadline.hpp>
 #include <pitsaw/scope/with_environment.hpp>
 #include <pitsaw/scope/with_executor.hpp>
+#include <pitsaw/sync/broadcast.hpp>
+#include <pitsaw/sync/channel.hpp>
+#include <pitsaw/sync/oneshot.hpp>
 #include <pitsaw/sync/semaphore.hpp>
+#include <pitsaw/sync/watch.hpp>
 #include <pitsaw/task/as_outcome.hpp>
 #include <pitsaw/task/async_generator.hpp>
 #include <pitsaw/task/at_exit.hpp>

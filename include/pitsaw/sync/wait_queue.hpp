@@ -22,7 +22,7 @@ class wait_lock {
     explicit wait_lock(on_withdrawal after = nullptr) noexcept : after_withdrawal_(after) {}
     wait_lock(wait_lock&&) = delete;
 
-    spin_lock guard;
+    mutable spin_lock guard;
 
   private:
     friend class queued_waiter;
