@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -76,7 +75,7 @@ TEST(channel, check_stop_finds_no_message_lost) { // LW2, CA14's kind
     }
 }
 
-/// A sender and a receiver of each thread; receives are given up at random.
+/// Senders of one thread, receivers of another, of which some give up at random and come again.
 struct crossing {
     static constexpr int senders = 2;
 
@@ -120,17 +119,12 @@ struct crossing {
 TEST(channel, between_two_threads_every_message_arrives_once) { // SY, LW1, LW12
     constexpr int each = 20'000;
     crossing all;
-    std::atomic<int> senders_left = 2;
-    auto const half = [&](int who) {
-        return [&all, &senders_left, who]() -> ps::task<> {
-            auto sends = [&]() -> ps::task<> {
-                co_await all.send(who, each);
-                if (--senders_left == 0) all.through.close();
-            };
-            co_await ps::when_all(sends(), all.receive(who));
-        };
-    };
-    run_on_two_threads(half(0), half(1));
+    run_on_two_threads(
+        [&]() -> ps::task<> {
+            co_await ps::when_all(all.send(0, each), all.send(1, each));
+            all.through.close();
+        },
+        [&]() -> ps::task<> { co_await ps::when_all(all.receive(0), all.receive(1)); });
     EXPECT_EQ(all.sent[0] + all.sent[1], all.received[0] + all.received[1]);
     EXPECT_EQ(all.through.size(), 0u);
 }
