@@ -25,7 +25,15 @@
 #include <pitsaw/scope/with_deadline.hpp>
 #include <pitsaw/scope/with_environment.hpp>
 #include <pitsaw/scope/with_executor.hpp>
+#include <pitsaw/sync/auto_reset_event.hpp>
+#include <pitsaw/sync/barrier.hpp>
+#include <pitsaw/sync/condition.hpp>
+#include <pitsaw/sync/latch.hpp>
+#include <pitsaw/sync/manual_reset_event.hpp>
+#include <pitsaw/sync/mutex.hpp>
+#include <pitsaw/sync/once.hpp>
 #include <pitsaw/sync/semaphore.hpp>
+#include <pitsaw/sync/shared_mutex.hpp>
 #include <pitsaw/task/as_outcome.hpp>
 #include <pitsaw/task/async_generator.hpp>
 #include <pitsaw/task/at_exit.hpp>
