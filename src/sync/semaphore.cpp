@@ -13,18 +13,18 @@ std::optional<semaphore_permits> semaphore::try_acquire(std::size_t const count)
 void semaphore::release(std::size_t const count) noexcept {
     wake_list woken;
     std::scoped_lock const held(guard);
-    available_ += count;
+    available_ = available_ + count;
     let_in(woken);
 }
 
-std::size_t semaphore::available() noexcept {
+std::size_t semaphore::available() const noexcept {
     std::scoped_lock const held(guard);
     return available_;
 }
 
 bool semaphore::take(std::size_t const count) noexcept {
     if (available_ < count) return false;
-    available_ -= count;
+    available_ = available_ - count;
     return true;
 }
 
@@ -32,8 +32,8 @@ void semaphore::let_in(wake_list& woken) noexcept {
     while (!empty() && take(static_cast<acquire_awaiter&>(front()).count_)) grant(woken);
 }
 
-void semaphore::withdrawn(wait_lock& self, wake_list& woken) noexcept {
-    static_cast<semaphore&>(self).let_in(woken);
+void acquire_awaiter::withdrawn(queued_waiter& leaving, wake_list& woken) noexcept {
+    static_cast<acquire_awaiter&>(leaving).of_.let_in(woken);
 }
 
 std::coroutine_handle<> acquire_awaiter::start(promise_header& header) noexcept {

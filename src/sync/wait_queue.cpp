@@ -20,7 +20,7 @@ void queued_waiter::asked(waiter& self) noexcept {
         if (!leaving.is_waiting_) return; // it has been granted, and delivers
         leaving.is_waiting_ = false;
         intrusive_list<queued_waiter>::unlink(leaving);
-        if (leaving.lock_.after_withdrawal_ != nullptr) leaving.lock_.after_withdrawal_(leaving.lock_, woken);
+        if (leaving.after_withdrawal_ != nullptr) leaving.after_withdrawal_(leaving, woken);
     }
     leaving.header_->stop_here();
 }

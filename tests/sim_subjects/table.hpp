@@ -1,5 +1,6 @@
 #pragma once
 #include "sim_subjects/conversations.hpp"
+#include "sim_subjects/primitives.hpp"
 #include "sim_subjects/scopes.hpp"
 #include "sim_subjects/streams.hpp"
 
@@ -32,6 +33,16 @@ inline constexpr subject of_one_task[] = {
     {"room", waits_for_room},
     {"keep_others", keeps_the_others},
     {"portal", through_a_portal},
+    {"semaphore", takes_permits},
+    {"semaphore_in_when_any", takes_either},
+    {"mutex", locks},
+    {"shared_mutex", reads_and_writes},
+    {"manual_reset_event", passes_a_gate},
+    {"auto_reset_event", takes_turns},
+    {"latch", waits_for_all},
+    {"barrier", goes_in_step},
+    {"condition", waits_for_orders},
+    {"once", does_it_once},
     {"send", talk<send_some, receive_leases>},
     {"send_pieces", talk<send_pieces, receive_into_memory>},
     {"send_all", talk<send_whole, receive_into_a_vector>},

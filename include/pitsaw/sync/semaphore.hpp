@@ -55,6 +55,8 @@ class [[nodiscard]] acquire_awaiter : queued_waiter {
     friend class semaphore;
     acquire_awaiter(semaphore& of, std::size_t count) noexcept;
 
+    static void withdrawn(queued_waiter& leaving, wake_list& woken) noexcept;
+
     semaphore& of_;
     std::size_t count_;
 };
@@ -70,10 +72,10 @@ class [[nodiscard]] acquire_awaiter : queued_waiter {
 /// Lifetime: it outlives its permits and its awaits, until each has returned; destroying it while a task
 /// waits is a failed check. Threads: any, workers of several runtimes too. Errors: none; who wants more
 /// permits than there will ever be waits until a stop. Stopping: a leaf; who had its permits when the stop
-/// came delivers them, and who gives up lets those behind it go. Nothing is allocated. 40 bytes.
+/// came delivers them, and who gives up lets those behind it go. Nothing is allocated. 32 bytes.
 class semaphore : wait_queue {
   public:
-    explicit semaphore(std::size_t permits) noexcept : wait_queue(withdrawn), available_(permits) {}
+    explicit semaphore(std::size_t permits) noexcept : available_(permits) {}
     semaphore(semaphore&&) = delete;
 
     /// Takes `count` permits once it is this task's turn and there are as many; gives `semaphore_permits`.
@@ -88,12 +90,10 @@ class semaphore : wait_queue {
     void release(std::size_t count = 1) noexcept;
 
     /// How many there are at this moment.
-    [[nodiscard]] std::size_t available() noexcept;
+    [[nodiscard]] std::size_t available() const noexcept;
 
   private:
     friend class acquire_awaiter;
-
-    static void withdrawn(wait_lock& self, wake_list& woken) noexcept;
 
     // With the lock held.
     [[nodiscard]] bool take(std::size_t count) noexcept;
@@ -107,6 +107,6 @@ inline void semaphore_permits::release() noexcept {
 }
 
 inline acquire_awaiter::acquire_awaiter(semaphore& of, std::size_t const count) noexcept
-    : queued_waiter(of), of_(of), count_(count) {}
+    : queued_waiter(of, withdrawn), of_(of), count_(count) {}
 
 } // namespace pitsaw::inline v0

@@ -12,21 +12,13 @@ namespace pitsaw::inline v0 {
 class wait_list;
 class wake_list;
 
-/// The lock of a primitive, which guards what it knows and its lists of waiters.
-class wait_lock {
-  public:
-    /// What becomes possible when a waiter has given up: those behind it may have waited for it alone. Called
-    /// with the lock held.
-    using on_withdrawal = void (*)(wait_lock& self, wake_list& woken) noexcept;
-
-    explicit wait_lock(on_withdrawal after = nullptr) noexcept : after_withdrawal_(after) {}
+/// The lock of a primitive, which guards what it knows and its lists of waiters. Whoever holds it resumes
+/// nothing and calls nothing of the user's.
+struct wait_lock {
+    wait_lock() noexcept = default;
     wait_lock(wait_lock&&) = delete;
 
     mutable spin_lock guard;
-
-  private:
-    friend class queued_waiter;
-    on_withdrawal after_withdrawal_;
 };
 
 /// A task that waits for a primitive of `sync`: a leaf in its frame, and an element of one of the primitive's
@@ -45,14 +37,28 @@ class queued_waiter : waiter, public intrusive_list_node {
     void resume() noexcept;
 
   protected:
-    explicit queued_waiter(wait_lock& of) noexcept : waiter(asked), lock_(of) {}
+    /// What becomes possible when this waiter has given up: those behind it may have waited for it alone.
+    /// Called with the lock held, once it has left its list.
+    using on_withdrawal = void (*)(queued_waiter& leaving, wake_list& woken) noexcept;
+
+    explicit queued_waiter(wait_lock& of, on_withdrawal after = nullptr) noexcept
+        : waiter(asked), lock_(of), after_withdrawal_(after) {}
 
     /// The start of every wait. `take()` runs with the lock held: true if it took what is wanted, so that
     /// there is nothing to wait for. Where it did not, another thread may grant it from the moment it stands
     /// in `list`; it goes on when its worker gets to it, after this.
     template <class Take>
     [[nodiscard]] std::coroutine_handle<> wait_unless(promise_header& header, wait_list& list,
-                                                      Take take) noexcept;
+                                                      Take take) noexcept {
+        if (header.env->stop.stop_requested()) return header.stop_here();
+        return take_or_wait(header, list, take);
+    }
+
+    /// The same for who has looked for a stop itself, since it changes something then too. Once is enough: a
+    /// stop that comes after that look finds this waiter.
+    template <class Take>
+    [[nodiscard]] std::coroutine_handle<> take_or_wait(promise_header& header, wait_list& list,
+                                                       Take take) noexcept;
 
   private:
     friend class wait_list;
@@ -60,6 +66,7 @@ class queued_waiter : waiter, public intrusive_list_node {
     static void asked(waiter& self) noexcept;
 
     wait_lock& lock_;
+    on_withdrawal after_withdrawal_;
     promise_header* header_ = nullptr;
     detail::guarded<bool> is_waiting_ = false;
 };
@@ -113,6 +120,9 @@ class wait_list {
         while (!empty()) grant(woken);
     }
 
+    /// The first waits behind those in `next`, a list under the same lock.
+    void pass_on(wait_list& next) noexcept { next.waiting_.push_back(*waiting_.pop_front()); }
+
   private:
     friend class queued_waiter;
 
@@ -126,15 +136,11 @@ class wait_list {
 };
 
 /// What most primitives have: one lock, one list.
-class wait_queue : public wait_lock, public wait_list {
-  public:
-    using wait_lock::wait_lock;
-};
+struct wait_queue : wait_lock, wait_list {};
 
 template <class Take>
-std::coroutine_handle<> queued_waiter::wait_unless(promise_header& header, wait_list& list,
-                                                   Take take) noexcept {
-    if (header.env->stop.stop_requested()) return header.stop_here();
+std::coroutine_handle<> queued_waiter::take_or_wait(promise_header& header, wait_list& list,
+                                                    Take take) noexcept {
     lock_.guard.lock();
     bool const has_it = take();
     if (!has_it) list.push(*this, header);

@@ -20,7 +20,7 @@ using namespace ps::testing;
 
 namespace {
 
-static_assert(sizeof(ps::semaphore) <= 40);
+static_assert(sizeof(ps::semaphore) <= 32);
 
 /// Takes `count` permits, notes `name`, keeps them for 1 ms.
 ps::task<> note_turn(ps::semaphore& of, std::size_t count, std::string name, std::vector<std::string>& log) {
