@@ -14,8 +14,8 @@
 // What holds whenever the lock is free, so that no job is forgotten:
 // - Each job that waits has a thread that will look for it: one that runs a job looks again when that has
 //   ended, an idle one was notified, and one that is being started looks first of all.
-// - A thread leaves only where no job waits. A start that fails lets jobs wait only where another thread is, or
-//   is being started by somebody else.
+// - A thread leaves only where no job waits. A start that fails lets jobs wait only where another thread
+//   is, or is being started by somebody else.
 
 namespace pitsaw::inline v0 {
 

@@ -35,7 +35,8 @@ struct blocking_options {
 /// A call that waits for a thread of a `blocking_pool`: what `blocking` makes of a function.
 ///
 /// Lifetime: the caller's; from `submit` on it belongs to the pool, until `ended` is called or `withdraw`
-/// gives it back. Threads: `run` and `ended` are called once at most, by the same thread unless it never runs.
+/// gives it back. Threads: `run` and `ended` are called once at most, by the same thread unless it never
+/// runs.
 struct blocking_job : intrusive_list_node {
     using runner = void (*)(blocking_job&) noexcept;
     /// The pool's last use of the job. With an error, it was not run.
@@ -47,8 +48,8 @@ struct blocking_job : intrusive_list_node {
     ending_call ended; ///< set once
 };
 
-/// Threads for calls that block: files, name look-ups, libraries that know nothing of coroutines, and whatever
-/// computes for longer than a worker may be held up.
+/// Threads for calls that block: files, name look-ups, libraries that know nothing of coroutines, and
+/// whatever computes for longer than a worker may be held up.
 ///
 /// ```cpp
 /// ps::blocking_options few;
@@ -59,16 +60,16 @@ struct blocking_job : intrusive_list_node {
 /// Each runtime has one already (`runtime_options::blocking`), which `blocking` uses where none is named. A
 /// pool of one's own keeps jobs of one kind from taking all threads from another kind's.
 ///
-/// Threads are made when a job finds none free, and leave when they have had nothing to do for a while. They
-/// block every signal, as do the programs that a job starts unless it says otherwise, and run where the thread
-/// that made the pool could run then, whatever worker starts them.
+/// Threads are made when a job finds none free, and leave when they have had nothing to do for a while.
+/// They block every signal, as do the programs that a job starts unless it says otherwise, and run where
+/// the thread that made the pool could run then, whatever worker starts them.
 ///
-/// Lifetime: it outlives the awaits that use it, of whichever runtime; a job that is left when it is destroyed
-/// is a checked error. The destructor waits for the threads, which are idle by then. Threads: any. Errors: if
-/// the system has no thread for a job, it waits for those that there are; if there are none, every job that
-/// waits gets the system's error (`resource_unavailable_try_again`, mostly). The constructor throws
-/// std::bad_alloc, and std::system_error with `invalid_argument` where a bound is 0. Memory: jobs wait in
-/// their awaiters' frames; a thread needs its stack, and the pool some 300 bytes.
+/// Lifetime: it outlives the awaits that use it, of whichever runtime; a job that is left when it is
+/// destroyed is a checked error. The destructor waits for the threads, which are idle by then. Threads:
+/// any. Errors: if the system has no thread for a job, it waits for those that there are; if there are
+/// none, every job that waits gets the system's error (`resource_unavailable_try_again`, mostly). The
+/// constructor throws std::bad_alloc, and std::system_error with `invalid_argument` where a bound is 0.
+/// Memory: jobs wait in their awaiters' frames; a thread needs its stack, and the pool some 300 bytes.
 class blocking_pool {
   public:
     explicit blocking_pool(blocking_options options = {});

@@ -113,8 +113,8 @@ template <class F, class... Args> class [[nodiscard]] blocking_awaiter : public 
     result_slot<result_type> result_; ///< the thread's until it posts, then the worker's
 };
 
-/// Calls `function(args...)` on a thread of the runtime's blocking pool, and comes back to the task's worker
-/// with what it returned or threw.
+/// Calls `function(args...)` on a thread of the runtime's blocking pool, and comes back to the task's
+/// worker with what it returned or threw.
 ///
 /// ```cpp
 /// auto digest = co_await ps::blocking([&] { return digest_of(path); });
@@ -125,15 +125,15 @@ template <class F, class... Args> class [[nodiscard]] blocking_awaiter : public 
 /// It is for what holds its thread up for more than some 20 µs, for a job and its way back cost 5 to 20
 /// (docs/guide/blocking.md).
 ///
-/// Lifetime: the function and its arguments are owned by the awaiter; what they refer to in the awaiting frame
-/// stays, for the await ends after the call. They are destroyed on the worker. Threads: the function runs on
-/// another thread, where there is no current task. Errors: its exception is rethrown. Where the pool has no
-/// thread for it, or refuses since it is full, it is not called: std::system_error, or that error in the result
-/// where that is an `io_result`. Stopping: a job that no thread has begun is withdrawn, and was never called.
-/// One that runs is waited for to its end, and its result is delivered, stop or not: nothing can take its
-/// thread back. A function that takes an `inplace_stop_token` first can look there, and end early. Where time
-/// is virtual, there are no threads: the function runs on the worker, `blocking_options::simulated_time` after
-/// the await, and takes no time.
+/// Lifetime: the function and its arguments are owned by the awaiter; what they refer to in the awaiting
+/// frame stays, for the await ends after the call. They are destroyed on the worker. Threads: the function
+/// runs on another thread, where there is no current task. Errors: its exception is rethrown. Where the
+/// pool has no thread for it, or refuses since it is full, it is not called: std::system_error, or that
+/// error in the result where that is an `io_result`. Stopping: a job that no thread has begun is withdrawn,
+/// and was never called. One that runs is waited for to its end, and its result is delivered, stop or not:
+/// nothing can take its thread back. A function that takes an `inplace_stop_token` first can look there,
+/// and end early. Where time is virtual, there are no threads: the function runs on the worker,
+/// `blocking_options::simulated_time` after the await, and takes no time.
 template <class F, class... Args>
     requires std::invocable<F&, Args&...> || std::invocable<F&, inplace_stop_token, Args&...>
 [[nodiscard]] auto blocking(F function, Args... args) {
