@@ -41,6 +41,7 @@
 #include <pitsaw/task/as_outcome.hpp>
 #include <pitsaw/task/async_generator.hpp>
 #include <pitsaw/task/at_exit.hpp>
+#include <pitsaw/task/blocking.hpp>
 #include <pitsaw/task/generator.hpp>
 #include <pitsaw/task/in.hpp>
 #include <pitsaw/task/or_return.hpp>

@@ -8,11 +8,12 @@
 
 namespace pitsaw::inline v0 {
 
-runtime::runtime(runtime_options options)
-    : worker_(std::make_unique<worker>(choose_driver(), std::move(options))) {}
+runtime::runtime(runtime_options options) : runtime(choose_driver(), std::move(options)) {}
 
 runtime::runtime(std::unique_ptr<driver> own, runtime_options options)
-    : worker_(std::make_unique<worker>(std::move(own), std::move(options))) {}
+    : blocking_(options.blocking), worker_(std::make_unique<worker>(std::move(own), std::move(options))) {
+    worker_->blocking = &blocking_;
+}
 
 runtime::~runtime() = default;
 

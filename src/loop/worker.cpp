@@ -36,6 +36,7 @@ worker::worker(std::unique_ptr<driver> own, runtime_options options)
       resumes_between_polls_(resumes_min), stop_from_afar_(stop_arrived, this) {
     io = driver_.get();
     recorder = recorder_.get();
+    has_virtual_time = driver_->features().virtual_time;
 }
 
 worker::~worker() {

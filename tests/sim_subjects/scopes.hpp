@@ -35,6 +35,19 @@ inline result yields(surroundings&) {
     for (int i = 0; i < 3; ++i) co_await this_task::yield();
     co_return {};
 }
+inline result blocks(surroundings& at) {
+    counted_text text(at.values, "one that is too long for a string to keep within");
+    auto const longer = co_await blocking(
+        [](counted_text owned) {
+            *owned += '!';
+            return owned;
+        },
+        std::move(text));
+    co_return co_await blocking([&]() -> io_result<void> {
+        if (longer->empty()) return std::unexpected(std::make_error_code(std::errc::io_error));
+        return {};
+    });
+}
 inline result all(surroundings& at) {
     auto const each = co_await when_all(soon(at), sleeps(at), sleep(2ms));
     co_return each.has_value() ? io_result<void>() : std::unexpected(each.error());

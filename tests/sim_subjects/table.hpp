@@ -14,6 +14,7 @@ inline constexpr subject of_one_task[] = {
     {"sleep_until", sleeps_until},
     {"interval", ticks},
     {"yield", yields},
+    {"blocking", blocks},
     {"when_all", all},
     {"when_any", any_first},
     {"when_any_in_the_other_order", any_last},

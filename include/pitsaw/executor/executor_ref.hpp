@@ -13,6 +13,7 @@
 
 namespace pitsaw::inline v0 {
 
+class blocking_pool;
 class buffer_pool;
 class driver;
 class flight_recorder;
@@ -41,6 +42,8 @@ class executor {
     std::uint32_t abandoned = 0; ///< of these, whose owner is gone: each frees itself at its final event
     std::uint32_t foreign = 0;   ///< promises by other threads to post here: portals, foreign awaitables
     std::uint32_t unwinding = 0; ///< how many stopped frames are being destroyed
+    blocking_pool* blocking = nullptr; ///< set once: the runtime's, for what would hold the worker up
+    bool has_virtual_time = false;     ///< set once: time passes only where the driver says so
 
     /// Appends `to` to the ready queue from its worker and from anywhere else.
     void post_from_any_thread(continuation& to, resume_as how) noexcept;

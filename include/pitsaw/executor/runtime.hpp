@@ -1,4 +1,5 @@
 #pragma once
+#include <pitsaw/executor/blocking_pool.hpp>
 #include <pitsaw/executor/environment.hpp>
 #include <pitsaw/stop/inplace_stop_token.hpp>
 
@@ -53,6 +54,8 @@ struct runtime_options {
     bool is_closed_world = false;
     /// The flight recorder, which `pitsaw record` and a failed check print.
     recorder_options recorder = {};
+    /// The pool of threads that `blocking` uses. It has none before the first such await.
+    blocking_options blocking = {};
 };
 
 /// One worker: a thread's loop with its driver, its timers and its ready queue.
@@ -91,6 +94,7 @@ class runtime {
     [[nodiscard]] worker& loop() const noexcept { return *worker_; }
 
   private:
+    blocking_pool blocking_;
     std::unique_ptr<worker> worker_;
 };
 
