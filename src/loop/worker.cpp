@@ -1,5 +1,6 @@
 #include "loop/worker.hpp"
 
+#include "os/linux/cpu_affinity.hpp"
 #include "os/posix/thread_number.hpp"
 
 #include <algorithm>
@@ -50,16 +51,22 @@ worker::~worker() {
     wait_for_posters();
     take_inbox();
     end_abandoned();
-    check(operations == 0, "a runtime was destroyed with operations in flight");
-    check(
-        ready.empty() && foreign == 0,
-        "a runtime was destroyed with work that had not ended: a foreign coroutine or thread still needs it");
+    check_nothing_is_left();
     // What is left are descriptors that were discarded: nobody's event is in there.
     auto const deadline = saturating_add(now(), time_for_discards_max);
     for (auto left = driver_->drain(events_, deadline); left.remaining != 0;
          left = driver_->drain(events_, deadline))
         if (now() >= deadline) break; // the driver's destructor names what remains
     tell_of_untold_errors();
+}
+
+void worker::check_nothing_is_left() const noexcept {
+    check(operations == 0, "a runtime was destroyed with operations in flight");
+    check(ready.empty(), "a runtime was destroyed with work that had not ended: a coroutine is ready to run");
+    check(foreign == 0,
+          "a runtime was destroyed with work that had not ended: a foreign coroutine or thread, "
+          "a portal or another worker still needs it");
+    check(timers.empty(), "a runtime was destroyed with work that had not ended: a timer waits");
 }
 
 void worker::request_stop(stop_reason const why) noexcept {
@@ -90,6 +97,8 @@ void worker::be_at_home() noexcept {
 
 void worker::run(bool const& is_done) noexcept {
     be_at_home();
+    std::optional<pinned_thread> pinned;
+    if (cpu) pinned.emplace(*cpu);
     is_running_.store(true, std::memory_order_relaxed);
     polled_at_ = now();
     if (recorder != nullptr) recorder->set_time(polled_at_);

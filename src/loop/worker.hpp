@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 
 namespace pitsaw::inline v0 {
 
@@ -77,6 +78,8 @@ class worker final : public executor {
     [[nodiscard]] bool is_running() const noexcept { return is_running_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t turn() const noexcept { return turn_; }
 
+    /// Set before the first run: the processor that its thread runs on meanwhile.
+    std::optional<std::uint32_t> cpu;
     worker_observer* observer = nullptr; ///< set between runs
     worker_guide* guide = nullptr;       ///< set once
     boundary* root = nullptr;            ///< what runs, for a stop of the runtime to reach
@@ -99,6 +102,7 @@ class worker final : public executor {
     void deliver(std::size_t count) noexcept;
     void look_for_deadlock() noexcept;
     void tell_of_untold_errors() noexcept;
+    void check_nothing_is_left() const noexcept;
 
     std::unique_ptr<flight_recorder> recorder_;
     std::unique_ptr<buffer_pool> buffers_; ///< before the driver: its memory is lent for the driver's life
