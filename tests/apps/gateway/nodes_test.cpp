@@ -162,6 +162,7 @@ TEST(gateway_nodes, a_client_that_leaves_at_any_moment_closes_the_upstream_and_i
         over += all.ended("ok");
         never_came += all.log.empty() ? 1 : 0;
         if (all.ended("client_closed") == 0 || all.provider.calls == 0) continue;
+        if (all.provider.has_finished()) continue; // all was said in the moment the client left
         ASSERT_GT(all.provider.seen_gone, pitsaw::time_point());
         ASSERT_LE(all.provider.seen_gone - left, noticed_within);
     }

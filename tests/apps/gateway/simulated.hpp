@@ -48,6 +48,9 @@ class scripted_upstream {
     pitsaw::time_point seen_gone{}; ///< when a peer was seen to be gone, last
     pitsaw::time_point finished{};  ///< when a script had been spoken to its end, last
 
+    /// Whether a script was ever spoken to its end: then it closes by itself, and may never see its peer go.
+    [[nodiscard]] bool has_finished() const noexcept { return finished != pitsaw::time_point{}; }
+
     task<io_result<void>> serve(pitsaw::tcp_listener& listener) {
         auto const accepts = [&](pitsaw::task_group& group) -> task<io_result<void>> {
             for (;;) group.spawn(answer(co_await pitsaw::or_return(listener.accept())));
@@ -66,7 +69,7 @@ class scripted_upstream {
     task<> answer(tcp_stream peer) {
         counted const one(open);
         auto const first = co_await pitsaw::when_any(speak(peer), watch(peer));
-        bool const has_spoken = finished != pitsaw::time_point{} && finished == pitsaw::this_task::now();
+        bool const has_spoken = has_finished() && finished == pitsaw::this_task::now();
         if (first.first() == 0 && !has_spoken) seen_gone = pitsaw::this_task::now(); // amid a word
     }
     task<> watch(tcp_stream& peer) {
