@@ -1,6 +1,5 @@
 #include "loop/crew.hpp"
 
-#include "loop/choose_driver.hpp"
 #include "os/linux/thread_name.hpp"
 
 #include <algorithm>
@@ -45,8 +44,8 @@ void pin(std::uint32_t const cpu) {
 
 } // namespace
 
-crew::crew(std::function<std::unique_ptr<driver>()> const& first_driver, runtime_options options)
-    : options_(possible(std::move(options))) {
+crew::crew(runtime::driver_maker const& make_driver, runtime_options options)
+    : options_(possible(std::move(options))), make_driver_(make_driver) {
     all_.reserve(options_.workers);
     bool const is_pinned = !options_.cpus.empty();
     auto const* const here = current_executor();
@@ -57,7 +56,7 @@ crew::crew(std::function<std::unique_ptr<driver>()> const& first_driver, runtime
             throw std::system_error(to_error(tried.result()),
                                     "runtime_options::cpus: " + std::to_string(*cpu));
     }
-    first_ = std::make_unique<worker>(first_driver(), options_);
+    first_ = std::make_unique<worker>(make_driver(0), options_);
     first_->cpu = cpu_of(0);
     all_.push_back(first_.get());
     try {
@@ -136,7 +135,7 @@ void crew::make(member& one) {
         (void)set_cpu_mask(unpinned_);
     auto options = options_;
     options.is_closed_world = false; // to have nothing to do is no deadlock here
-    one.loop = std::make_unique<worker>(choose_driver_again(), std::move(options));
+    one.loop = std::make_unique<worker>(make_driver_(one.number), std::move(options));
     if (options_.on_thread_start) options_.on_thread_start(one.number);
 }
 

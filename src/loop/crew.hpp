@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -25,8 +24,8 @@ namespace pitsaw::inline v0 {
 /// and `members`. Errors: those of `runtime`'s constructor.
 class crew {
   public:
-    /// `first_driver` makes the driver of worker 0, after the options have been found to be possible.
-    crew(std::function<std::unique_ptr<driver>()> const& first_driver, runtime_options options);
+    /// `make_driver` is called when the options have been found to be possible, and not after this.
+    crew(runtime::driver_maker const& make_driver, runtime_options options);
     crew(crew&&) = delete;
     ~crew();
 
@@ -63,7 +62,8 @@ class crew {
     static void nothing_to_destroy(void*) {}
 
     runtime_options const options_;
-    cpu_mask unpinned_; ///< set once: where who made the runtime may run
+    runtime::driver_maker const& make_driver_; ///< while it begins
+    cpu_mask unpinned_;                        ///< set once: where who made the runtime may run
     std::unique_ptr<worker> first_;
     std::vector<executor*> all_; ///< written while nothing runs
     std::deque<member> members_;

@@ -3,6 +3,7 @@
 #include "loop/choose_driver.hpp"
 #include "loop/crew.hpp"
 #include "loop/worker.hpp"
+
 #include "os/posix/whole_file.hpp"
 
 #include <system_error>
@@ -11,15 +12,21 @@
 namespace pitsaw::inline v0 {
 
 runtime::runtime(runtime_options options)
-    : crew_(std::make_unique<crew>(choose_driver, std::move(options))) {}
+    : runtime(
+          [](std::uint32_t const number) { return number == 0 ? choose_driver() : choose_driver_again(); },
+          std::move(options)) {}
 
 runtime::runtime(std::unique_ptr<driver> own, runtime_options options) {
     if (options.workers != 1)
-        throw std::system_error(std::make_error_code(std::errc::invalid_argument),
-                                "runtime_options::workers: a runtime that is given a driver has one worker, "
-                                "for each needs its own");
-    crew_ = std::make_unique<crew>([&own] { return std::move(own); }, std::move(options));
+        throw std::system_error(
+            std::make_error_code(std::errc::invalid_argument),
+            "runtime_options::workers: a runtime that is given one driver has one worker; "
+            "give it a function that makes one for each");
+    crew_ = std::make_unique<crew>([&own](std::uint32_t) { return std::move(own); }, std::move(options));
 }
+
+runtime::runtime(driver_maker const& make_driver, runtime_options options)
+    : crew_(std::make_unique<crew>(make_driver, std::move(options))) {}
 
 runtime::~runtime() = default;
 

@@ -107,6 +107,10 @@ class runtime {
     /// With a driver of one's own: a simulated world, for one. It has one worker.
     explicit runtime(std::unique_ptr<driver> own, runtime_options options = {});
 
+    /// With one for each worker: `make_driver(number)` is called on each worker's thread, and may throw.
+    using driver_maker = std::function<std::unique_ptr<driver>(std::uint32_t worker)>;
+    explicit runtime(driver_maker const& make_driver, runtime_options options = {});
+
     runtime(runtime&&) = delete;
     ~runtime();
 

@@ -42,9 +42,8 @@ class [[nodiscard]] strand_turn : waiter, public intrusive_list_node {
 /// the same strand waits for itself for ever, and what waits long holds up the rest; who wants others in
 /// between has them, with `with_executor` alone, at each await.
 ///
-/// Lifetime: outlives what runs on it, a checked error otherwise. Immovable. Threads: `run` from any worker of
-/// its runtime. Errors: as `with_executor`. Stopping: as `with_executor`; one that waits for its turn gives
-/// it up.
+/// Lifetime: outlives what runs on it, a checked error otherwise. Immovable. Threads: `run` from any worker
+/// of its runtime. Errors, stopping: as `with_executor`; one that waits for its turn gives it up.
 class strand {
   public:
     explicit strand(executor_ref on) noexcept : on_(on) {}
