@@ -69,7 +69,7 @@ crew::crew(runtime::driver_maker const& make_driver, runtime_options options)
         each->workers = all_;
         if (is_pinned) each->unpinned = &unpinned_;
     }
-    tell(phase::running);
+    if (!members_.empty()) tell(phase::running);
 }
 
 crew::~crew() {
