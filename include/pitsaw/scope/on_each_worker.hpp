@@ -34,7 +34,8 @@ template <class F>
         std::conditional_t<is_expected<typename std::invoke_result_t<F&, std::uint32_t>::value_type>,
                            io_result<void>, void>;
     auto body = [&work](task_group& group) -> task<value_type> {
-        auto const all = (co_await this_task::get_environment()).executor.workers();
+        environment const& here = co_await this_task::get_environment(); // GCC 12 wants its type said
+        auto const all = here.executor.workers();
         std::uint32_t number = 0;
         for (auto* const each : all) group.spawn_on(*each, work, number++);
         if constexpr (!std::is_void_v<value_type>) co_return value_type();

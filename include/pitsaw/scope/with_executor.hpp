@@ -14,7 +14,7 @@ template <class T> struct given_task {
     [[nodiscard]] task<T> operator()() noexcept { return std::move(work); }
 };
 
-template <class F, class... Args> class [[nodiscard]] with_executor_awaiter : away_call<F, Args...> {
+template <class F, class... Args> class [[nodiscard]] with_executor_awaiter final : away_call<F, Args...> {
     using call = away_call<F, Args...>;
     using value_type = typename call::value_type;
 
