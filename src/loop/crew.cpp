@@ -9,6 +9,8 @@
 
 namespace pitsaw::inline v0 {
 
+static_assert(runtime_options::stealing_workers_max == idle_workers::workers_max);
+
 namespace {
 
 [[noreturn]] void refuse(char const* const why) {
@@ -61,6 +63,7 @@ crew::crew(runtime::driver_maker const& make_driver, runtime_options options)
     all_.push_back(first_.get());
     try {
         begin();
+        if (options_.scheduling == scheduling::stealing && !members_.empty()) share();
     } catch (...) {
         give_up();
         throw;
@@ -77,6 +80,20 @@ crew::~crew() {
           "a runtime was destroyed by work that runs on it: let its sync_wait return first");
     for (auto& each : members_) each.loop->post_from_any_thread(each.end_node, resume_as::callback);
     for (auto& each : members_) each.thread.join();
+    check(
+        shared_ == nullptr || !shared_->is_open(),
+        "a runtime was destroyed with work that had not ended: a child that was spawned for anywhere waits");
+}
+
+void crew::share() {
+    shared_ = std::make_unique<stealing>();
+    auto const enlist = [this](worker& each, std::uint32_t const number) {
+        shared_->enlist(each);
+        each.shared = shared_.get();
+        each.number = number;
+    };
+    enlist(*first_, 0);
+    for (auto& each : members_) enlist(*each.loop, each.number);
 }
 
 void crew::begin() {

@@ -1,4 +1,5 @@
 #pragma once
+#include "loop/stealing.hpp"
 #include "loop/worker.hpp"
 #include "os/linux/cpu_affinity.hpp"
 
@@ -50,6 +51,7 @@ class crew {
     enum class phase : std::uint8_t { beginning, running, given_up };
 
     void begin();
+    void share();
     void give_up() noexcept;
     void serve(member& one) noexcept;
     void make(member& one);
@@ -64,6 +66,7 @@ class crew {
     runtime_options const options_;
     runtime::driver_maker const& make_driver_; ///< while it begins
     cpu_mask unpinned_;                        ///< set once: where who made the runtime may run
+    std::unique_ptr<stealing> shared_;         ///< before the workers, which use it
     std::unique_ptr<worker> first_;
     std::vector<executor*> all_; ///< written while nothing runs
     std::deque<member> members_;

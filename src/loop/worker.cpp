@@ -66,6 +66,9 @@ void worker::check_nothing_is_left() const noexcept {
     check(foreign == 0,
           "a runtime was destroyed with work that had not ended: a foreign coroutine or thread, "
           "a portal or another worker still needs it");
+    check(
+        shared == nullptr || !shared->is_open_at(number),
+        "a runtime was destroyed with work that had not ended: a child that was spawned for anywhere waits");
     check(timers.empty(), "a runtime was destroyed with work that had not ended: a timer waits");
 }
 
@@ -114,7 +117,8 @@ void worker::run(bool const& is_done) noexcept {
 void worker::step(bool const& is_done) noexcept {
     be_at_home();
     is_running_.store(true, std::memory_order_relaxed);
-    for (std::uint32_t resumes = 0; resumes < resumes_min && !ready.empty() && !is_done; ++resumes) {
+    for (std::uint32_t resumes = 0; resumes < resumes_min && !is_done; ++resumes) {
+        if (!has_next()) break;
         auto const next = ready.pop();
         if (guide != nullptr) guide->resumes(*next.next, next.how);
         resume(next);
@@ -131,13 +135,24 @@ void worker::end_abandoned() noexcept {
 }
 
 void worker::resume_ready(bool const& is_done) noexcept {
-    for (std::uint32_t resumes = 1; !ready.empty() && !is_done; ++resumes) {
+    for (std::uint32_t resumes = 1; !is_done && has_next(); ++resumes) {
         resume_one();
         if (resumes >= resumes_between_polls_) break;
         if (resumes % resumes_between_clock_reads == 0 &&
             saturating_difference(now(), polled_at_) >= time_between_polls_max)
             break;
     }
+}
+
+bool worker::has_next() noexcept {
+    return !ready.empty() || (shared != nullptr && shared->take(number, ready));
+}
+
+void worker::offer(continuation& to) noexcept {
+    if (shared == nullptr)
+        ready.push(to, resume_as::callback);
+    else
+        shared->offer(number, to);
 }
 
 void worker::resume_one() noexcept { resume(ready.pop()); }
@@ -168,9 +183,13 @@ void worker::take_inbox() noexcept {
 
 void worker::poll_once(bool const may_wait) noexcept {
     take_inbox();
-    if (may_wait) look_for_deadlock();
-    auto const until = may_wait && ready.empty() ? timers.next_wake() : time_point::min();
+    bool sleeps = may_wait && ready.empty();
+    if (shared != nullptr) [[unlikely]]
+        sleeps = is_to_sleep_among_others(may_wait);
+    if (sleeps) look_for_deadlock();
+    auto const until = sleeps && ready.empty() ? timers.next_wake() : time_point::min();
     auto const count = driver_->poll(events_, until);
+    if (sleeps && shared != nullptr) shared->rise(number, ready, count != 0);
     ++turn_;
     if (observer != nullptr) [[unlikely]]
         observer->before_delivery(turn_);
@@ -186,6 +205,16 @@ void worker::poll_once(bool const may_wait) noexcept {
         resumes_between_polls_ *= 2;
 }
 
+bool worker::is_to_sleep_among_others(bool const may_wait) noexcept {
+    if (!ready.empty()) {
+        shared->take_with_the_poll(number, ready);
+        return false;
+    }
+    if (may_wait) return !shared->find_or_fall_asleep(number, ready);
+    if (!shared->take(number, ready)) (void)shared->steal(number, ready); // it is driven by steps
+    return false;
+}
+
 void worker::deliver(std::size_t const count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
         if (recorder != nullptr) recorder->note(events_[i]);
@@ -194,7 +223,7 @@ void worker::deliver(std::size_t const count) noexcept {
 }
 
 void worker::look_for_deadlock() noexcept {
-    if (!options_.is_closed_world || !ready.empty() || timers.next_wake() != never) return;
+    if (!options_.is_closed_world || timers.next_wake() != never) return;
     if (operations != 0 || foreign != 0) return;
     if (observer != nullptr) return observer->on_deadlock();
     check(false, "deadlock: every task waits, and nothing is left that could wake one");

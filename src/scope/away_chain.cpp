@@ -6,29 +6,48 @@ namespace pitsaw::inline v0 {
 
 away_chain::away_chain() noexcept : waiter(asked), stop_(stop_arrived, this) {}
 
-void away_chain::depart(executor& to, environment const& of, promise_header& by) noexcept {
+void away_chain::take_leave(environment const& of, promise_header& by) noexcept {
     home_ = &*of.executor;
-    check(to.workers.data() == home_->workers.data(),
-          "an executor of another runtime was given: only its own tasks and a portal reach it");
     above_ = &by;
     env_ = of;
-    env_.executor = to;
     env_.memory = nullptr;
     ++home_->foreign;
     traveller_.resume = arrives;
+}
+
+void away_chain::depart(executor& to, environment const& of, promise_header& by) noexcept {
+    take_leave(of, by);
+    check(to.workers.data() == home_->workers.data(),
+          "an executor of another runtime was given: only its own tasks and a portal reach it");
+    env_.executor = to;
+    place_.store(reinterpret_cast<std::uintptr_t>(&to), std::memory_order_relaxed); // home alone reads it
     to.post_from_any_thread(traveller_.node, resume_as::callback);
 }
 
-void away_chain::arrives(void* const where) {
-    auto& self = static_cast<traveller*>(where)->self;
-    auto* const root = self.make();
-    if (root == nullptr) {
-        self.how_ = ending::exception;
-        self.clear(nullptr);
-        return self.leave();
+void away_chain::depart_anywhere(environment const& of, promise_header& by) noexcept {
+    take_leave(of, by);
+    env_.executor = {};
+    home_->offer(traveller_.node);
+}
+
+void away_chain::arrives(void* const where) { static_cast<traveller*>(where)->self.arrive(); }
+
+void away_chain::arrive() noexcept {
+    if (!env_.executor) {
+        auto& here = *current_executor();
+        env_.executor = here;
+        // acquire: pairs with asked(); the bit of the stop's source, where a stop was first.
+        place_.fetch_or(reinterpret_cast<std::uintptr_t>(&here), std::memory_order_acquire);
     }
-    root->begin_chain(self.chain_, self.env_, self.above_);
-    transfer(*root).resume();
+    if (is_at_home()) --home_->foreign;
+    auto* const root = make();
+    if (root != nullptr) {
+        root->begin_chain(chain_, env_, above_);
+        return transfer(*root).resume();
+    }
+    how_ = ending::exception;
+    clear(nullptr);
+    leave().resume();
 }
 
 std::coroutine_handle<> away_chain::ended(boundary& edge, promise_header& root, ending const how) noexcept {
@@ -36,13 +55,16 @@ std::coroutine_handle<> away_chain::ended(boundary& edge, promise_header& root, 
     self.env_.executor->current = nullptr; // the frames that go next are nobody's stack any more
     self.how_ = how;
     self.clear(&root);
-    self.leave();
-    return std::noop_coroutine();
+    return self.leave();
 }
 
-void away_chain::leave() noexcept {
-    if (stop_.close()) return go_home();
-    ++env_.executor->foreign; // the stop that is on its way here comes home with the end
+std::coroutine_handle<> away_chain::leave() noexcept {
+    if (is_at_home()) return returned(how_);
+    if (stop_.close())
+        go_home();
+    else
+        ++env_.executor->foreign; // the stop that is on its way here comes home with the end
+    return std::noop_coroutine();
 }
 
 void away_chain::go_home() noexcept {
@@ -56,9 +78,14 @@ void away_chain::comes_home(void* const where) {
     self.returned(self.how_).resume();
 }
 
-void away_chain::asked(waiter& self) noexcept {
-    auto& away = static_cast<away_chain&>(self);
-    if (away.stop_.begin()) away.stop_.send(*away.env_.executor);
+void away_chain::asked(waiter& waiting) noexcept {
+    auto& self = static_cast<away_chain&>(waiting);
+    // release: pairs with arrive().
+    auto const place = self.place_.fetch_or(asked_for, std::memory_order_release) & ~asked_for;
+    auto* const there = reinterpret_cast<executor*>(place);
+    if (there == nullptr) return; // who takes it sees it
+    if (there == self.home_) return self.chain_.ask_to_stop();
+    if (self.stop_.begin()) self.stop_.send(*there);
 }
 
 void away_chain::stop_arrived(void* const self, bool const is_closed) noexcept {

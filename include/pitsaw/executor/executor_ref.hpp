@@ -52,6 +52,9 @@ class executor {
     /// The same, but behind everything that other threads had posted before this call, from its worker too.
     void post_in_order(continuation& to, resume_as how) noexcept;
 
+    /// Appends a callback that any worker of the runtime may run instead. From its worker.
+    virtual void offer(continuation& to) noexcept { ready.push(to, resume_as::callback); }
+
     /// Parks a hop whose budget is spent; returns what the hop resumes instead: nothing.
     [[nodiscard]] std::coroutine_handle<> park(continuation& to) noexcept;
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <pitsaw/base/atomic.hpp>
 #include <pitsaw/executor/remote_ask.hpp>
 #include <pitsaw/task/promise_header.hpp>
 
@@ -18,11 +19,20 @@ namespace pitsaw::inline v0 {
 ///
 /// | call        | on      | what it does                                                      |
 /// |-------------|---------|-------------------------------------------------------------------|
-/// | `depart`    | home    | sends it; until `returned` it may be anywhere                     |
+/// | `depart`    | home    | sends it, or offers it; until `returned` it may be anywhere       |
 /// | `ask`       | home    | sends a stop after it                                             |
 /// | `make`      | there   | makes what runs                                                   |
 /// | `clear`     | there   | keeps the result for home, and destroys what has run              |
 /// | `returned`  | home    | the scope goes on                                                 |
+///
+/// One that is offered has no place when it departs. `place_` says who has taken it, and whether a stop was
+/// asked for before: a read-modify-write each, of which the second sees the first. Who starts it after a stop
+/// sees the stop source's bit; a stop that comes after the start knows where to.
+///
+/// | `place_`       | written by                     | meaning                                         |
+/// |----------------|--------------------------------|-------------------------------------------------|
+/// | an executor    | `depart`, or who takes it      | it runs, or will, on that worker                |
+/// | `asked`        | home, in `ask`                 | a stop has been asked for                       |
 ///
 /// Lifetime: from `depart` to `returned` it must not go. Threads: as the table says; where it travels to its
 /// own worker all of it is at home. Errors: what cannot be made is an ending with an exception. Stopping: the
@@ -37,6 +47,8 @@ class away_chain : public waiter {
 
     /// `of` is the scope's environment; `by` stands above the chain in its async stack, and may not move on.
     void depart(executor& to, environment const& of, promise_header& by) noexcept;
+    /// The same to whichever worker takes it first.
+    void depart_anywhere(environment const& of, promise_header& by) noexcept;
 
     /// The chain's first header, not yet begun; null: it could not be made, and why has been kept.
     [[nodiscard]] virtual promise_header* make() noexcept = 0;
@@ -62,7 +74,10 @@ class away_chain : public waiter {
         explicit traveller(away_chain& of) noexcept : self(of) {}
     };
 
-    void leave() noexcept;
+    void take_leave(environment const& of, promise_header& by) noexcept;
+    void arrive() noexcept;
+    [[nodiscard]] bool is_at_home() const noexcept { return &*env_.executor == home_; }
+    [[nodiscard]] std::coroutine_handle<> leave() noexcept;
     void go_home() noexcept;
 
     static std::coroutine_handle<> ended(boundary& edge, promise_header& root, ending how) noexcept;
@@ -72,12 +87,15 @@ class away_chain : public waiter {
     static void comes_home(void* where);
     static void nothing_to_destroy(void*) {}
 
-    executor* home_ = nullptr;        ///< set once, at the departure
-    promise_header* above_ = nullptr; ///< the same
-    environment env_;                 ///< the same; the chain's
-    chain chain_{*this};              ///< there
-    traveller traveller_{*this};      ///< whoever has it
-    ending how_ = ending::value;      ///< there, then at home
+    static constexpr std::uintptr_t asked_for = 1;
+
+    executor* home_ = nullptr;                 ///< set once, at the departure
+    promise_header* above_ = nullptr;          ///< the same
+    environment env_;                          ///< the same, its executor where it runs; the chain's
+    detail::atomic<std::uintptr_t> place_ = 0; ///< home and who takes it
+    chain chain_{*this};                       ///< there
+    traveller traveller_{*this};               ///< whoever has it
+    ending how_ = ending::value;               ///< there, then at home
     remote_ask stop_;
 };
 

@@ -10,9 +10,9 @@
 
 namespace pitsaw::inline v0 {
 
-/// A child of a task group that runs on another worker. Of its result only a failure comes home.
+/// A child of a task group that runs on another worker, or anywhere. Of its result only a failure comes home.
 ///
-/// Lifetime: from `spawn_on` to its return. Threads: as `away_chain`.
+/// Lifetime: from its spawn to its return. Threads: as `away_chain`.
 template <class F, class... Args> class away_child final : public group_child, away_call<F, Args...> {
     using call = away_call<F, Args...>;
 
@@ -35,6 +35,11 @@ template <class F, class... Args> class away_child final : public group_child, a
     void depart(executor& to, environment const& of, promise_header& by) noexcept {
         waiting = this; // for its whole life: a stop of the group travels after it
         call::depart(to, of, by);
+    }
+    /// The same, to whichever worker takes it.
+    void depart_anywhere(environment const& of, promise_header& by) noexcept {
+        waiting = this;
+        call::depart_anywhere(of, by);
     }
 
   private:

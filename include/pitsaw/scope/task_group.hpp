@@ -106,6 +106,20 @@ class task_group : stop_scope {
         node.depart(*on, env, *outer);
     }
 
+    /// The same on whichever worker of the runtime takes it first: it is offered to all, this one included.
+    /// Once begun it stays where it is. With `scheduling::per_core` that is always here.
+    ///
+    /// Offers begin in about the order in which they were made, and behind what is ready on the worker that
+    /// takes them; a worker that runs on looks at them with each poll of its driver, so none waits for ever.
+    template <class F, class... Args>
+        requires task_call<F, Args...>
+    void spawn_anywhere(F work, Args... args) {
+        require_room();
+        auto& node = away_child<F, Args...>::create(*this, env.memory, std::move(work), std::move(args)...);
+        take_in(node);
+        node.depart_anywhere(env, *outer);
+    }
+
     /// Waits until fewer than `children_max` children are alive, first come, first served. Who spawns without
     /// waiting may come in between: with such spawners ask `is_full` again.
     ///
