@@ -1,5 +1,6 @@
 #pragma once
 #include "loop/flight_recorder.hpp"
+#include "loop/stealing.hpp"
 
 #include <pitsaw/base/atomic.hpp>
 #include <pitsaw/executor/executor_ref.hpp>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 
 namespace pitsaw::inline v0 {
 
@@ -56,7 +58,8 @@ class worker final : public executor {
     void step(bool const& is_done) noexcept;
     /// When a step has something to do, as far as the worker itself knows; its driver may know more.
     [[nodiscard]] auto next_step_at() const noexcept -> time_point {
-        return ready.empty() ? timers.next_wake() : time_point::min();
+        bool const is_now = !ready.empty() || (shared != nullptr && shared->is_open());
+        return is_now ? time_point::min() : timers.next_wake();
     }
 
     [[nodiscard]] auto now() const noexcept -> time_point override { return driver_->now(); }
@@ -66,6 +69,10 @@ class worker final : public executor {
         if (guide != nullptr) guide->check_failed();
     }
     [[nodiscard]] auto find_buffers() noexcept -> buffer_pool* override;
+    void offer(continuation& to) noexcept override;
+
+    /// From another worker, which has laid something open.
+    void wake_to_search() noexcept { wake(); }
 
     /// Between runs: waits for the operations whose owners are gone; each is being cancelled.
     void end_abandoned() noexcept;
@@ -77,6 +84,11 @@ class worker final : public executor {
     [[nodiscard]] bool is_running() const noexcept { return is_running_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t turn() const noexcept { return turn_; }
 
+    /// Set before the first run: the processor that its thread runs on meanwhile.
+    std::optional<std::uint32_t> cpu;
+    /// Set before the first run: with whom it shares what may run anywhere, and as which of them; or null.
+    stealing* shared = nullptr;
+    std::uint32_t number = 0;
     worker_observer* observer = nullptr; ///< set between runs
     worker_guide* guide = nullptr;       ///< set once
     boundary* root = nullptr;            ///< what runs, for a stop of the runtime to reach
@@ -91,15 +103,18 @@ class worker final : public executor {
     static void stop_arrived(void* self, bool is_closed) noexcept;
 
     void resume_ready(bool const& is_done) noexcept;
+    [[nodiscard]] bool has_next() noexcept;
     void resume_one() noexcept;
     void resume(ready_queue::entry const& turn) noexcept;
     static void resume_completed(promise_header& waiting) noexcept;
     void take_inbox() noexcept;
     void poll_once(bool may_wait) noexcept;
+    [[nodiscard]] bool is_to_sleep_among_others(bool may_wait) noexcept;
     void be_at_home() noexcept;
     void deliver(std::size_t count) noexcept;
     void look_for_deadlock() noexcept;
     void tell_of_untold_errors() noexcept;
+    void check_nothing_is_left() const noexcept;
 
     std::unique_ptr<flight_recorder> recorder_;
     std::unique_ptr<buffer_pool> buffers_; ///< before the driver: its memory is lent for the driver's life

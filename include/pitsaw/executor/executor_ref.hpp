@@ -9,12 +9,14 @@
 #include <coroutine>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <string_view>
 
 namespace pitsaw::inline v0 {
 
 class blocking_pool;
 class buffer_pool;
+struct cpu_mask;
 class driver;
 class flight_recorder;
 struct event;
@@ -35,6 +37,8 @@ class executor {
     timer_queue timers;                   ///< sleeps and deadlines
     driver* io = nullptr;                 ///< set once
     flight_recorder* recorder = nullptr;  ///< set once; null: nothing is recorded
+    std::span<executor* const> workers;   ///< set once: those of the runtime, this one included
+    cpu_mask const* unpinned = nullptr;   ///< set once: where threads that it starts may run; null: as it may
     std::uint64_t suspensions = 0;        ///< how many leaves have suspended so far
     std::uint64_t watched = UINT64_MAX;   ///< calls `on_watched_suspended` when `suspensions` gets here
     continuation* watched_leaf = nullptr; ///< calls `on_watched_completed` when this one completes
@@ -50,6 +54,9 @@ class executor {
 
     /// The same, but behind everything that other threads had posted before this call, from its worker too.
     void post_in_order(continuation& to, resume_as how) noexcept;
+
+    /// Appends a callback that any worker of the runtime may run instead. From its worker.
+    virtual void offer(continuation& to) noexcept { ready.push(to, resume_as::callback); }
 
     /// Parks a hop whose budget is spent; returns what the hop resumes instead: nothing.
     [[nodiscard]] std::coroutine_handle<> park(continuation& to) noexcept;
@@ -126,6 +133,9 @@ class executor_ref {
     [[nodiscard]] executor& operator*() const noexcept { return *named_; }
     [[nodiscard]] executor* operator->() const noexcept { return named_; }
     [[nodiscard]] explicit operator bool() const noexcept { return named_ != nullptr; }
+
+    /// The workers of its runtime, in their order.
+    [[nodiscard]] std::span<executor* const> workers() const noexcept { return named_->workers; }
 
     /// Whether the calling thread is this worker.
     [[nodiscard]] bool is_current() const noexcept { return named_ == current_executor(); }
