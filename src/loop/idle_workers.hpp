@@ -16,9 +16,10 @@ namespace pitsaw::inline v0 {
 /// | 56 on   | how many search, the woken too  | `begin_search`, `one_to_wake` | `end_search`/`fall_asleep` |
 ///
 /// Who offers writes the offer and then reads this word; who goes to sleep writes this word and then looks
-/// for offers, if nobody else searches. Each side writes one and reads the other's, so all of it is seq_cst:
-/// at least one of the two sees the other. A searcher ceases to count as one before its last look, so that an
-/// offer that relied on it is seen by that.
+/// for offers, if nobody else searches. Each side writes one and reads the other's, so these are seq_cst: at
+/// least one of the two sees the other. A searcher ceases to count as one before its last look, likewise, so
+/// that an offer that relied on it is seen by that. All others are relaxed: a read-modify-write reads the
+/// latest, and what a search misses, the last look behind it sees.
 ///
 /// Lifetime: its runtime's. Threads: any worker. tests/model/stealing_test.cpp explores it.
 class idle_workers {
@@ -34,9 +35,8 @@ class idle_workers {
         auto word = word_.load(std::memory_order_seq_cst);
         while (sleeping(word) != 0 && searching(word) == 0) {
             auto const chosen = static_cast<std::uint32_t>(std::countr_zero(word));
-            // seq_cst: comes before its search as any other write here.
             if (word_.compare_exchange_weak(word, (word & ~bit_of(chosen)) + one_searches,
-                                            std::memory_order_seq_cst))
+                                            std::memory_order_relaxed))
                 return chosen;
         }
         return std::nullopt;
@@ -46,7 +46,7 @@ class idle_workers {
     [[nodiscard]] bool begin_search() noexcept {
         auto word = word_.load(std::memory_order_relaxed); // only a guess for the exchange
         while (searching(word) == 0)
-            if (word_.compare_exchange_weak(word, word + one_searches, std::memory_order_seq_cst))
+            if (word_.compare_exchange_weak(word, word + one_searches, std::memory_order_relaxed))
                 return true;
         return false;
     }
@@ -66,8 +66,7 @@ class idle_workers {
 
     /// After the sleep. True: it was woken to search, and counts as one that does.
     [[nodiscard]] bool rise(std::uint32_t const number) noexcept {
-        // seq_cst: an offer that it did not see before it slept is not in its way now.
-        return (word_.fetch_and(~bit_of(number), std::memory_order_seq_cst) & bit_of(number)) == 0;
+        return (word_.fetch_and(~bit_of(number), std::memory_order_relaxed) & bit_of(number)) == 0;
     }
 
   private:

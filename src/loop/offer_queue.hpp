@@ -3,9 +3,9 @@
 #include <pitsaw/executor/continuation.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace pitsaw::inline v0 {
@@ -26,15 +26,17 @@ namespace pitsaw::inline v0 {
 class offer_queue {
   public:
     static constexpr std::size_t size_max = 256;
+    using slot = detail::atomic<continuation*>;
 
-    offer_queue() = default;
+    /// `size`: how many it holds, a power of two.
+    explicit offer_queue(std::size_t const size = size_max) : last_(size - 1), ring_(new slot[size]) {}
     offer_queue(offer_queue&&) = delete;
 
     /// False: it is full.
     [[nodiscard]] bool push(continuation& offered) noexcept {
         auto const end = end_.load(std::memory_order_relaxed); // its own
         // acquire: pairs with the exchange in take(), whose reads of the place to be written precede it.
-        if (end - begin_.load(std::memory_order_acquire) == size_max) return false;
+        if (end - begin_.load(std::memory_order_acquire) > last_) return false;
         place(end).store(&offered, std::memory_order_relaxed); // end_ publishes it
         // seq_cst, for idle_workers: the offer, then the look at who sleeps. As a release: with take().
         end_.store(end + 1, std::memory_order_seq_cst);
@@ -67,13 +69,13 @@ class offer_queue {
     }
 
   private:
-    using slot = detail::atomic<continuation*>;
+    [[nodiscard]] slot& place(std::uint64_t const number) noexcept { return ring_[number & last_]; }
 
-    [[nodiscard]] slot& place(std::uint64_t const number) noexcept { return ring_[number % size_max]; }
+    std::uint64_t const last_;           ///< a mask: the size, less one
+    std::unique_ptr<slot[]> const ring_; ///< its owner writes what is in there
 
     alignas(64) detail::atomic<std::uint64_t> begin_ = 0; ///< any thread
     alignas(64) detail::atomic<std::uint64_t> end_ = 0;   ///< its owner
-    std::array<slot, size_max> ring_{};                   ///< its owner writes
 };
 
 } // namespace pitsaw::inline v0

@@ -1,6 +1,6 @@
 #include "loop/stealing.hpp"
 
-#include "loop/worker.hpp"
+#include <pitsaw/base/check.hpp>
 
 #include <algorithm>
 #include <array>
@@ -16,8 +16,8 @@ constexpr std::size_t injected_at_a_time = 64;
 
 } // namespace
 
-void stealing::enlist(worker& next) {
-    places_.emplace_back(next).looks_at = static_cast<std::uint32_t>(places_.size());
+void stealing::enlist(sleeper& next) {
+    places_.emplace_back(next, offers_max_).looks_at = static_cast<std::uint32_t>(places_.size());
 }
 
 void stealing::offer(std::uint32_t const number, continuation& child) noexcept {

@@ -5,17 +5,26 @@
 
 #include <pitsaw/executor/continuation.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 
 namespace pitsaw::inline v0 {
 
-class worker;
+/// A worker as those see it who lay something open.
+struct sleeper {
+    virtual void wake_to_search() noexcept = 0; ///< from any worker
+
+  protected:
+    ~sleeper() = default;
+};
 
 /// What a worker lays open: whatever stands in here may be run by any other of its runtime. A further kind of
 /// work is a further member, and a line in each of the functions of `stealing` that say so.
 struct open_work {
     offer_queue offers;
+
+    explicit open_work(std::size_t offers_max) : offers(offers_max) {}
 
     /// As `offer_queue::empty`.
     [[nodiscard]] bool is_there() const noexcept { return !offers.empty(); }
@@ -32,11 +41,12 @@ struct open_work {
 /// names the calling worker, everywhere. Errors: none.
 class stealing {
   public:
-    stealing() = default;
+    /// `offers_max`: how many each worker holds, a power of two.
+    explicit stealing(std::size_t offers_max = offer_queue::size_max) : offers_max_(offers_max) {}
     stealing(stealing&&) = delete;
 
     /// In the order of their numbers, before any of them runs.
-    void enlist(worker& next);
+    void enlist(sleeper& next);
 
     void offer(std::uint32_t number, continuation& child) noexcept;
 
@@ -67,12 +77,12 @@ class stealing {
 
   private:
     struct place {
-        worker* owner;
+        sleeper* owner;
         open_work open;
         std::uint32_t takes = 0;    ///< its worker only
         std::uint32_t looks_at = 0; ///< the same: whom a search begins with
 
-        explicit place(worker& of) noexcept : owner(&of) {}
+        place(sleeper& of, std::size_t offers_max) : owner(&of), open(offers_max) {}
     };
 
     [[nodiscard]] bool steal_from(place& victim, place& mine, ready_queue& ready) noexcept;
@@ -80,6 +90,7 @@ class stealing {
     void lay_open(place& mine, continuation& child) noexcept;
     void end_search() noexcept;
 
+    std::size_t const offers_max_;
     std::deque<place> places_; ///< set before anything runs
     injection_queue injected_;
     idle_workers idle_;

@@ -46,7 +46,7 @@ struct worker_guide {
 /// One thread's loop: ready queue, timers, driver, inbox. The only place where coroutines meet a driver.
 ///
 /// Lifetime: the runtime's. Threads: the one that runs it; `wake` and the inbox from any.
-class worker final : public executor {
+class worker final : public executor, public sleeper {
   public:
     worker(std::unique_ptr<driver> own, runtime_options options);
     ~worker();
@@ -72,7 +72,7 @@ class worker final : public executor {
     void offer(continuation& to) noexcept override;
 
     /// From another worker, which has laid something open.
-    void wake_to_search() noexcept { wake(); }
+    void wake_to_search() noexcept override { wake(); }
 
     /// Between runs: waits for the operations whose owners are gone; each is being cancelled.
     void end_abandoned() noexcept;

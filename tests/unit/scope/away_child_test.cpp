@@ -192,6 +192,36 @@ TEST(away_child, counts_for_the_room_of_its_group_until_it_is_back) {
     EXPECT_GE(most.load(), 1);
 }
 
+// LW2: each way in which such a child ends lets the next one in.
+TEST(away_child, each_of_its_endings_gives_its_room_to_who_waits_for_it) {
+    watchdog const guard;
+    auto options = workers(2);
+    options.on_lost_error = [](std::exception_ptr) {};
+    ps::runtime rt(std::move(options));
+    auto const other = rt.get_executor(1);
+    auto stops_by_itself = []() -> ps::task<> { co_await stops_itself{}; };
+    auto ends = []() -> ps::task<> { co_return; };
+    auto work = [&]() -> ps::task<> {
+        ps::task_group_options one_at_a_time;
+        one_at_a_time.children_max = 1;
+        one_at_a_time.policy = ps::on_failure::keep_others;
+        auto body = [&](ps::task_group& group) -> ps::task<> {
+            for (int i = 0; i < 100; ++i) {
+                co_await group.room();
+                group.spawn_on(other, ends);
+                co_await group.room();
+                group.spawn_on(other, throws);
+                co_await group.room();
+                group.spawn_on(other, throws_when_called());
+                co_await group.room();
+                group.spawn_on(other, stops_by_itself);
+            }
+        };
+        co_await ps::task_group::run(one_at_a_time, body);
+    };
+    EXPECT_TRUE(ps::sync_wait(rt, work()).has_value());
+}
+
 /// Counts what it gives, and may be used by one thread only.
 class counting_resource : public std::pmr::memory_resource {
   public:
