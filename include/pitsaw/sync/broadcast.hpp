@@ -45,9 +45,9 @@ struct broadcast_loss {
 /// auto const next = co_await mine.receive();           // std::expected<price, broadcast_loss>
 /// if (!next && !next.error().is_end()) reload();       // next.error().missed were lost
 /// ```
-/// Lifetime: it outlives its receivers. Threads: any; a receiver one at a time. Errors: std::bad_alloc from the
-/// constructor; a capacity of 0 is a failed check; what copying a message throws goes to that receiver, whose
-/// next receive gets it again. A message is copied under a spin lock: broadcast small ones, or a
+/// Lifetime: it outlives its receivers. Threads: any; a receiver one at a time. Errors: std::bad_alloc from
+/// the constructor; a capacity of 0 is a failed check; what copying a message throws goes to that receiver,
+/// whose next receive gets it again. A message is copied under a spin lock: broadcast small ones, or a
 /// `std::shared_ptr` to a large one. Stopping: `receive` is a leaf; a stopped one has taken nothing.
 template <class T> class broadcast : wait_lock {
     static_assert(std::is_copy_constructible_v<T>, "every receiver gets a copy");

@@ -16,8 +16,8 @@ namespace pitsaw::inline v0 {
 /// group.spawn(compute(answer.open_sender()));
 /// if (auto const got = co_await answer.receive()) use(*got);  // nothing: the sender went without sending
 /// ```
-/// Lifetime: it outlives its sender and its waits (a failed check). Threads: any. Errors: a second sender is a
-/// failed check. T moves without throwing, under a spin lock. Stopping: `receive` is a leaf; a message that
+/// Lifetime: it outlives its sender and its waits (a failed check). Threads: any. Errors: a second sender is
+/// a failed check. T moves without throwing, under a spin lock. Stopping: `receive` is a leaf; a message that
 /// was given to a stopped one is delivered. No allocation.
 template <class T> class oneshot : wait_lock {
     static_assert(std::is_nothrow_move_constructible_v<T>, "a message that moves is not to be lost");
@@ -82,8 +82,8 @@ template <class T> class oneshot : wait_lock {
         oneshot& from_;
     };
 
-    /// Waits for the message; gives `std::optional<T>`: nothing if the sender went without one, or if somebody
-    /// has it already.
+    /// Waits for the message; gives `std::optional<T>`: nothing if the sender went without one, or if
+    /// somebody has it already.
     [[nodiscard]] receive_awaiter receive() noexcept { return receive_awaiter(*this); }
 
   private:

@@ -13,7 +13,7 @@ class wait_list;
 class wake_list;
 
 /// The lock of a primitive, which guards what it knows and its lists of waiters. Whoever holds it resumes
-/// nothing and calls nothing of the user's.
+/// nothing and calls nothing of the user's, but to move or copy a message where a type says so.
 struct wait_lock {
     wait_lock() noexcept = default;
     wait_lock(wait_lock&&) = delete;

@@ -10,8 +10,8 @@
 
 namespace pitsaw::inline v0 {
 
-/// One value that changes, and tasks that want to know its newest: a configuration, a state. Values in between
-/// may be passed over, the last one is always seen.
+/// One value that changes, and tasks that want to know its newest: a configuration, a state. Values in
+/// between may be passed over, the last one is always seen.
 ///
 /// ```cpp
 /// ps::watch<limits> current(limits{});
@@ -81,8 +81,8 @@ template <class T> class watch : wait_lock {
             receiver& by_;
         };
 
-        /// Waits for a value that this receiver has not seen; gives `std::optional<T>`: the newest, or nothing
-        /// if the watch is closed.
+        /// Waits for a value that this receiver has not seen; gives `std::optional<T>`: the newest, or
+        /// nothing if the watch is closed.
         [[nodiscard]] next_awaiter next() noexcept { return next_awaiter(*this); }
 
       private:

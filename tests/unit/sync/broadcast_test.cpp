@@ -120,7 +120,7 @@ TEST(broadcast, a_stopped_receive_has_taken_nothing) {
     EXPECT_GT(report.stopped_runs(), 0u);
 }
 
-TEST(broadcast, between_threads_what_is_heard_and_what_is_missed_is_all) { // SY's kind
+TEST(broadcast, between_threads_what_is_heard_and_what_is_missed_is_all) {
     constexpr std::uint64_t all = 50'000;
     ps::broadcast<std::uint64_t> numbers(64);
     ps::broadcast<std::uint64_t>::receiver mine(numbers);

@@ -1,5 +1,5 @@
-// A channel under stops at every await, and between threads under stops at any moment: no message is lost, none
-// comes twice, each sender's come in its order.
+// A channel under stops at every await, and between threads under stops at any moment: no message is lost,
+// none comes twice, each sender's come in its order.
 #include <pitsaw/sync/channel.hpp>
 
 #include "observed_runtime.hpp"
@@ -116,7 +116,7 @@ struct crossing {
     }
 };
 
-TEST(channel, between_two_threads_every_message_arrives_once) { // SY, LW1, LW12
+TEST(channel, between_two_threads_every_message_arrives_once) { // LW1, LW12
     constexpr int each = 20'000;
     crossing all;
     run_on_two_threads(

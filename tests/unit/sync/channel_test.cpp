@@ -178,7 +178,7 @@ TEST(channel, a_place_that_was_given_before_the_close_may_be_filled_and_receiver
     EXPECT_EQ(world.elapsed(), 2ms);
 }
 
-TEST(channel, a_stop_takes_no_message_with_it) { // SY's kind: a message goes to one that lives
+TEST(channel, a_stop_takes_no_message_with_it) {
     observed_runtime world;
     ps::channel<int> numbers(1);
     std::vector<int> got;

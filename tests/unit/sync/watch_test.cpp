@@ -75,7 +75,7 @@ TEST(watch, a_stopped_wait_has_seen_nothing) {
     EXPECT_GT(report.stopped_runs(), 0u);
 }
 
-TEST(watch, between_threads_values_only_grow_and_the_last_is_seen) { // SY's kind
+TEST(watch, between_threads_values_only_grow_and_the_last_is_seen) {
     constexpr int last = 50'000;
     ps::watch<int> state(0);
     ps::watch<int>::receiver mine(state);
