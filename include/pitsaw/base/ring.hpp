@@ -14,8 +14,9 @@ namespace pitsaw::inline v0 {
 ///     if (!waiting.is_full()) waiting.push(1);
 ///     int next = waiting.pop();
 ///
-/// Lifetime: destroys what is left in it. Threads: one at a time. Errors: std::bad_alloc from the constructor;
-/// pushing into a full one and popping from an empty one are debug checks. T moves without throwing.
+/// Lifetime: destroys what is left in it. Threads: one at a time. Errors: std::bad_alloc from the
+/// constructor; pushing into a full one and popping from an empty one are debug checks. T moves without
+/// throwing.
 template <class T> class ring {
     static_assert(std::is_nothrow_move_constructible_v<T>, "an element that moves is not to be lost");
 

@@ -66,7 +66,7 @@ template <class T> class broadcast : wait_lock {
         if (is_closed_) return;
         if (latest_.is_full()) oldest.emplace(latest_.pop());
         latest_.push(std::move(message));
-        ++sent_;
+        sent_ += 1;
         receivers_.grant_all(woken);
     }
 

@@ -158,7 +158,7 @@ template <class T> class channel : wait_lock {
             wake_list woken;
             return wait_unless(header, from_.receivers_, [&] {
                 if (from_.messages_.empty()) return from_.is_over();
-                message_ = from_.take(woken);
+                message_.emplace(from_.take(woken));
                 return true;
             });
         }
@@ -262,7 +262,7 @@ template <class T> class channel : wait_lock {
 
     void let_in(entering& next, wake_list& woken) noexcept {
         if (!next.message_.has_value()) {
-            ++places_;
+            places_ += 1;
             next.has_place_ = true;
             return;
         }
@@ -278,7 +278,7 @@ template <class T> class channel : wait_lock {
     }
 
     void leave_place(wake_list& woken) noexcept {
-        --places_;
+        places_ = places_ - 1;
         let_senders_in(woken);
         if (is_over()) receivers_.grant_all(woken);
     }

@@ -75,7 +75,9 @@ template <class T> class oneshot : wait_lock {
         }
         [[nodiscard]] std::optional<T> await_resume() noexcept {
             std::scoped_lock const held(from_.guard);
-            return std::exchange(from_.message_, std::nullopt);
+            std::optional<T> taken = std::move(from_.message_);
+            from_.message_.reset();
+            return taken;
         }
 
       private:
@@ -90,7 +92,7 @@ template <class T> class oneshot : wait_lock {
     void end(std::optional<T> message) noexcept {
         wake_list woken;
         std::scoped_lock const held(guard);
-        message_ = std::move(message);
+        if (message.has_value()) message_.emplace(*std::move(message));
         is_over_ = true;
         has_sender_ = false;
         receivers_.grant_all(woken);

@@ -35,7 +35,7 @@ template <class T> class watch : wait_lock {
         std::scoped_lock const held(guard);
         using std::swap;
         swap(value_, value);
-        ++version_;
+        version_ += 1;
         receivers_.grant_all(woken);
     }
 
