@@ -3,6 +3,9 @@
 #include "os/linux/thread_name.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -17,6 +20,17 @@ namespace {
     throw std::system_error(std::make_error_code(std::errc::invalid_argument), why);
 }
 
+/// Read at each start of a runtime, which no thread changes meanwhile.
+duration threshold_from_environment() {
+    char const* const text = std::getenv("PITSAW_STALL_MS");
+    if (text == nullptr) return duration();
+    std::uint32_t count = 0;
+    auto const* const end = text + std::strlen(text);
+    auto const read = std::from_chars(text, end, count);
+    if (read.ec != std::errc() || read.ptr != end) refuse("PITSAW_STALL_MS is no number of milliseconds");
+    return std::chrono::milliseconds(count);
+}
+
 runtime_options possible(runtime_options options) {
     if (options.workers == 0) refuse("runtime_options::workers is 0: a runtime has at least one");
     if (options.workers > runtime_options::workers_max)
@@ -26,6 +40,9 @@ runtime_options possible(runtime_options options) {
     if (options.workers > 1 && options.recorder.input_bytes != 0)
         refuse(
             "recorder_options::input_bytes: a replay has one worker, and runtime_options::workers is more");
+    if (options.stall.threshold == duration()) options.stall.threshold = threshold_from_environment();
+    if (options.stall.threshold != duration() && options.stall.threshold < stall_options::threshold_min)
+        refuse("stall_options::threshold is below threshold_min, 100 us");
     return options;
 }
 
@@ -58,6 +75,8 @@ crew::crew(runtime::driver_maker const& make_driver, runtime_options options)
             throw std::system_error(to_error(tried.result()),
                                     "runtime_options::cpus: " + std::to_string(*cpu));
     }
+    if (options_.stall.threshold != duration())
+        watchdog_ = std::make_unique<stall_watchdog>(options_.stall, options_.workers);
     first_ = std::make_unique<worker>(make_driver(0), options_);
     first_->cpu = cpu_of(0);
     all_.push_back(first_.get());
@@ -68,11 +87,8 @@ crew::crew(runtime::driver_maker const& make_driver, runtime_options options)
         give_up();
         throw;
     }
-    for (auto* const each : all_) {
-        each->workers = all_;
-        each->blocking = &blocking_;
-        if (is_pinned) each->unpinned = &unpinned_;
-    }
+    introduce(*first_, 0);
+    for (auto& each : members_) introduce(*each.loop, each.number);
     if (!members_.empty()) tell(phase::running);
 }
 
@@ -86,15 +102,20 @@ crew::~crew() {
         "a runtime was destroyed with work that had not ended: a child that was spawned for anywhere waits");
 }
 
+/// Before any of them runs: what each knows of the others, and of what they share.
+void crew::introduce(worker& each, std::uint32_t const number) noexcept {
+    each.number = number;
+    each.workers = all_;
+    each.blocking = &blocking_;
+    if (!options_.cpus.empty()) each.unpinned = &unpinned_;
+    if (!each.has_virtual_time) each.watchdog = watchdog_.get();
+    if (shared_ != nullptr) each.shared = shared_.get();
+}
+
 void crew::share() {
     shared_ = std::make_unique<stealing>();
-    auto const enlist = [this](worker& each, std::uint32_t const number) {
-        shared_->enlist(each);
-        each.shared = shared_.get();
-        each.number = number;
-    };
-    enlist(*first_, 0);
-    for (auto& each : members_) enlist(*each.loop, each.number);
+    shared_->enlist(*first_);
+    for (auto& each : members_) shared_->enlist(*each.loop);
 }
 
 void crew::begin() {

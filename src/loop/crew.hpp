@@ -1,4 +1,5 @@
 #pragma once
+#include "loop/stall_watchdog.hpp"
 #include "loop/stealing.hpp"
 #include "loop/worker.hpp"
 #include "os/linux/cpu_affinity.hpp"
@@ -52,6 +53,7 @@ class crew {
 
     void begin();
     void share();
+    void introduce(worker& each, std::uint32_t number) noexcept;
     void give_up() noexcept;
     void serve(member& one) noexcept;
     void make(member& one);
@@ -68,6 +70,7 @@ class crew {
     cpu_mask unpinned_;                        ///< set once: where who made the runtime may run
     blocking_pool blocking_;                   ///< before the workers, which use it, as the next
     std::unique_ptr<stealing> shared_;
+    std::unique_ptr<stall_watchdog> watchdog_; ///< null: nobody looks
     std::unique_ptr<worker> first_;
     std::vector<executor*> all_; ///< written while nothing runs
     std::deque<member> members_;

@@ -1,5 +1,7 @@
 #include "loop/worker.hpp"
 
+#include "loop/stall_watchdog.hpp"
+
 #include "os/linux/cpu_affinity.hpp"
 #include "os/posix/thread_number.hpp"
 
@@ -104,6 +106,7 @@ void worker::run(bool const& is_done) noexcept {
     std::optional<pinned_thread> pinned;
     if (cpu) pinned.emplace(*cpu);
     is_running_.store(true, std::memory_order_relaxed);
+    if (watchdog != nullptr) watchdog->attend(*this, number, pulse_);
     polled_at_ = now();
     if (recorder != nullptr) recorder->set_time(polled_at_);
     while (!is_done) {
@@ -112,6 +115,7 @@ void worker::run(bool const& is_done) noexcept {
     }
     deliver(driver_->poll(events_, time_point::min())); // what was discarded last is to be closed now
     end_abandoned();                                    // on this thread, whoever destroys the runtime
+    if (watchdog != nullptr) watchdog->leave(*this);
     is_running_.store(false, std::memory_order_relaxed);
 }
 
@@ -161,6 +165,8 @@ void worker::resume_one() noexcept { resume(ready.pop()); }
 void worker::resume(ready_queue::entry const& turn) noexcept {
     auto const [next, how] = turn;
     hops.refill();
+    if (watchdog != nullptr) [[unlikely]]
+        pulse_.resumes();
     if (how == resume_as::callback) {
         current = nullptr;
         next->handle().resume();
@@ -196,6 +202,8 @@ void worker::poll_once(bool const may_wait) noexcept {
         sleeps = is_to_sleep_among_others(may_wait);
     if (sleeps) look_for_deadlock();
     auto const until = sleeps && ready.empty() ? timers.next_wake() : time_point::min();
+    if (watchdog != nullptr) [[unlikely]]
+        pulse_.rests();
     auto const count = driver_->poll(events_, until);
     if (sleeps && shared != nullptr) shared->rise(number, ready, count != 0);
     ++turn_;

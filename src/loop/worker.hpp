@@ -1,5 +1,6 @@
 #pragma once
 #include "loop/flight_recorder.hpp"
+#include "loop/pulse.hpp"
 #include "loop/stealing.hpp"
 
 #include <pitsaw/base/atomic.hpp>
@@ -42,6 +43,8 @@ struct worker_guide {
     /// A check has failed on this worker's thread, while it is the current one: the process is about to end.
     virtual void check_failed() noexcept = 0;
 };
+
+class stall_watchdog;
 
 /// One thread's loop: ready queue, timers, driver, inbox. The only place where coroutines meet a driver.
 ///
@@ -89,6 +92,7 @@ class worker final : public executor, public sleeper {
     /// Set before the first run: with whom it shares what may run anywhere, and as which of them; or null.
     stealing* shared = nullptr;
     std::uint32_t number = 0;
+    stall_watchdog* watchdog = nullptr;  ///< set before the first run; null: nobody looks
     worker_observer* observer = nullptr; ///< set between runs
     worker_guide* guide = nullptr;       ///< set once
     boundary* root = nullptr;            ///< what runs, for a stop of the runtime to reach
@@ -121,6 +125,7 @@ class worker final : public executor, public sleeper {
     bool has_looked_for_buffers_ = false;
     std::unique_ptr<driver> driver_;
     runtime_options options_;
+    pulse pulse_;            ///< for the watchdog
     std::uint64_t home_ = 0; ///< the number of the thread that runs it; none before the first run
     std::uint64_t turn_ = 0;
     time_point polled_at_; ///< the one reading of the clock that each turn needs

@@ -1,6 +1,7 @@
 #pragma once
 #include <pitsaw/executor/blocking_pool.hpp>
 #include <pitsaw/executor/environment.hpp>
+#include <pitsaw/executor/stall.hpp>
 #include <pitsaw/stop/inplace_stop_token.hpp>
 
 #include <cstddef>
@@ -83,6 +84,8 @@ struct runtime_options {
     bool is_closed_world = false;
     /// The flight recorder, which `pitsaw record` and a failed check print.
     recorder_options recorder = {};
+    /// Who looks for what holds the workers up. A runtime whose time is simulated has none.
+    stall_options stall = {};
     /// The pool of threads that `blocking` uses. It has none before the first such await.
     blocking_options blocking = {};
 };
