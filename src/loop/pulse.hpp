@@ -4,8 +4,8 @@
 
 namespace pitsaw::inline v0 {
 
-/// What a worker shows of itself to the watchdog: a number that changes with each resume, and is even while no
-/// coroutine runs.
+/// What a worker shows of itself to the watchdog: a number that changes with each resume, and is even while
+/// no coroutine runs.
 ///
 /// Of the standard's atomics, since it decides nothing: who reads a number too old looks again.
 ///

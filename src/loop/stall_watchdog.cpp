@@ -127,7 +127,8 @@ bool stall_watchdog::is_stall(watched& one, clock::time_point const now) const n
     if (now - one.since < options_.threshold) return false;
     auto const activity = activity_of_thread(one.task);
     if (!activity.is_runnable) return true;
-    // It computes, or waits for a processor that others have. A half, for it was suspected half a period late.
+    // It computes, or waits for a processor that others have. A half, for it was suspected half a period
+    // late.
     return activity.processor_ns - one.then.processor_ns >= options_.threshold.count() / 4;
 }
 

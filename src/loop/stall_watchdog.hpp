@@ -25,12 +25,12 @@ namespace pitsaw::inline v0 {
 
 /// Looks at the workers of a runtime, and tells of one that has run a single resume for too long.
 ///
-/// It wakes twice in a threshold while coroutines run, and ten times a second while none does. A worker that only
-/// waits for a processor is not held up by its task, and not told of; nor is one that did not run because the
-/// machine was suspended, which the watchdog sees by its own lateness.
+/// It wakes twice in a threshold while coroutines run, and ten times a second while none does. A worker that
+/// only waits for a processor is not held up by its task, and not told of; nor is one that did not run
+/// because the machine was suspended, which the watchdog sees by its own lateness.
 ///
-/// Lifetime: the runtime's, and each worker leaves before. Threads: its own; `attend` and `leave` are called by
-/// the worker's. Errors: std::system_error if there is no thread.
+/// Lifetime: the runtime's, and each worker leaves before. Threads: its own; `attend` and `leave` are called
+/// by the worker's. Errors: std::system_error if there is no thread.
 class stall_watchdog {
   public:
     stall_watchdog(stall_options options, std::size_t workers);

@@ -10,8 +10,9 @@
 #include <functional>
 #include <optional>
 
-// The channel as it is shipped, between a runtime and a thread that has none: include/pitsaw/sync/channel.hpp over
-// include/pitsaw/sync/wait_queue.hpp, src/sync/wait_queue.cpp and include/pitsaw/base/spin_lock.hpp.
+// The channel as it is shipped, between a runtime and a thread that has none:
+// include/pitsaw/sync/channel.hpp over include/pitsaw/sync/wait_queue.hpp, src/sync/wait_queue.cpp and
+// include/pitsaw/base/spin_lock.hpp.
 
 namespace {
 

@@ -10,8 +10,8 @@
 
 namespace pitsaw::inline v0 {
 
-/// Looks at what another thread is doing, by interrupting it: a signal handler runs on it, notes its native stack
-/// and calls `look`, while the thread stands still.
+/// Looks at what another thread is doing, by interrupting it: a signal handler runs on it, notes its native
+/// stack and calls `look`, while the thread stands still.
 ///
 /// | `state_`  | written by                  | meaning                                        |
 /// |-----------|-----------------------------|------------------------------------------------|
@@ -20,12 +20,14 @@ namespace pitsaw::inline v0 {
 /// | `looking` | the handler                 | it writes; who asks waits for as long          |
 /// | `seen`    | the handler                 | what it has written belongs to who asks        |
 ///
-/// Lifetime: it outlives each thread that was asked, or that thread has been in a call of the system since: that
-/// is when a signal that was sent arrives. Threads: one asks at a time; the handler runs on the asked. The stack
-/// is that of backtrace(3), which the manual calls safe in a handler once it has been called before.
+/// Lifetime: it outlives each thread that was asked, or that thread has been in a call of the system since:
+/// that is when a signal that was sent arrives. Threads: one asks at a time; the handler runs on the asked.
+/// The stack is that of backtrace(3), which the manual calls safe in a handler once it has been called
+/// before.
 class thread_probe {
   public:
-    /// What is looked at beside the native stack; in the handler, so it may do only what signal-safety(7) says.
+    /// What is looked at beside the native stack; in the handler, so it may do only what signal-safety(7)
+    /// says.
     using look = void (*)(void* argument) noexcept;
 
     thread_probe(look what, void* argument) noexcept;

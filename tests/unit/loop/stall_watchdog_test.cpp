@@ -56,7 +56,7 @@ class stalls : public ::testing::TestWithParam<driver_name> {
     stall_log log;
 };
 
-TEST_P(stalls, a_task_that_computes_is_told_of_once_with_its_stacks) { // SC7
+TEST_P(stalls, a_task_that_computes_is_told_of_once_with_its_stacks) {
     auto const holds_up = [this]() -> ps::task<> {
         co_await ps::this_task::yield();
         compute_until(log.count, 1);
