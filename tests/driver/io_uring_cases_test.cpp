@@ -206,8 +206,8 @@ TEST(io_uring_cases, rings_come_and_go_within_64_KiB_of_locked_memory) { // IU8
     auto const make_sixteen = [] {
         std::array<event, 4> out;
         for (int i = 0; i < 16; ++i) { // two fit at a time
-            // The kernel gives a ring's memory back some time after its close; see io_uring_options. What fails
-            // meanwhile queues for that too, so who asks every millisecond waits for his own failures.
+            // The kernel gives a ring's memory back some time after its close; see io_uring_options. What
+            // fails meanwhile queues for that too, so who asks every millisecond waits for his own failures.
             auto made = io_uring_driver::make();
             for (std::chrono::milliseconds wait(20);
                  !made && made.error() == std::errc::not_enough_memory && wait.count() < 30'000; wait *= 2) {
