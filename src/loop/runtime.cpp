@@ -4,8 +4,10 @@
 #include "loop/crew.hpp"
 #include "loop/worker.hpp"
 
+#include "os/linux/cpu_affinity.hpp"
 #include "os/posix/whole_file.hpp"
 
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -61,6 +63,8 @@ root_run::root_run(runtime& on) : worker_(on.loop()) {
 root_run::~root_run() { exchange_current_executor(nullptr); }
 
 void root_run::drive(boundary& edge, bool const& is_done) noexcept {
+    std::optional<pinned_thread> pinned;
+    if (worker_.cpu) pinned.emplace(*worker_.cpu);
     worker_.root = &edge;
     worker_.run(is_done);
     worker_.root = nullptr;

@@ -2,7 +2,6 @@
 
 #include "loop/stall_watchdog.hpp"
 
-#include "os/linux/cpu_affinity.hpp"
 #include "os/posix/thread_number.hpp"
 
 #include <algorithm>
@@ -103,14 +102,15 @@ void worker::be_at_home() noexcept {
 
 void worker::run(bool const& is_done) noexcept {
     be_at_home();
-    std::optional<pinned_thread> pinned;
-    if (cpu) pinned.emplace(*cpu);
     is_running_.store(true, std::memory_order_relaxed);
     if (watchdog != nullptr) watchdog->attend(*this, number, pulse_);
     polled_at_ = now();
     if (recorder != nullptr) recorder->set_time(polled_at_);
     while (!is_done) {
-        resume_ready(is_done);
+        if (shared == nullptr) [[likely]]
+            resume_ready(is_done);
+        else
+            resume_ready_or_open(is_done);
         if (!is_done) poll_once(true);
     }
     deliver(driver_->poll(events_, time_point::min())); // what was discarded last is to be closed now
@@ -140,17 +140,23 @@ void worker::end_abandoned() noexcept {
 }
 
 void worker::resume_ready(bool const& is_done) noexcept {
-    for (std::uint32_t resumes = 1; !is_done && has_next(); ++resumes) {
+    for (std::uint32_t resumes = 1; !ready.empty() && !is_done; ++resumes) {
         resume_one();
-        if (resumes >= resumes_between_polls_) break;
-        if (resumes % resumes_between_clock_reads == 0 &&
-            saturating_difference(now(), polled_at_) >= time_between_polls_max)
-            break;
+        if (is_poll_due(resumes)) break;
     }
 }
 
-bool worker::has_next() noexcept {
-    return !ready.empty() || (shared != nullptr && shared->take(number, ready));
+void worker::resume_ready_or_open(bool const& is_done) noexcept {
+    for (std::uint32_t resumes = 1; has_next() && !is_done; ++resumes) {
+        resume_one();
+        if (is_poll_due(resumes)) break;
+    }
+}
+
+bool worker::is_poll_due(std::uint32_t const resumes) const noexcept {
+    return resumes >= resumes_between_polls_ ||
+           (resumes % resumes_between_clock_reads == 0 &&
+            saturating_difference(now(), polled_at_) >= time_between_polls_max);
 }
 
 void worker::offer(continuation& to) noexcept {
@@ -205,7 +211,8 @@ void worker::poll_once(bool const may_wait) noexcept {
     if (watchdog != nullptr) [[unlikely]]
         pulse_.rests();
     auto const count = driver_->poll(events_, until);
-    if (sleeps && shared != nullptr) shared->rise(number, ready, count != 0);
+    if (shared != nullptr && sleeps) [[unlikely]]
+        shared->rise(number, ready, count != 0);
     ++turn_;
     if (observer != nullptr) [[unlikely]]
         observer->before_delivery(turn_);

@@ -87,7 +87,7 @@ class worker final : public executor, public sleeper {
     [[nodiscard]] bool is_running() const noexcept { return is_running_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t turn() const noexcept { return turn_; }
 
-    /// Set before the first run: the processor that its thread runs on meanwhile.
+    /// Set before the first run: the processor that a thread runs on while it is in `sync_wait`.
     std::optional<std::uint32_t> cpu;
     /// Set before the first run: with whom it shares what may run anywhere, and as which of them; or null.
     stealing* shared = nullptr;
@@ -107,13 +107,18 @@ class worker final : public executor, public sleeper {
     static void stop_arrived(void* self, bool is_closed) noexcept;
 
     void resume_ready(bool const& is_done) noexcept;
-    [[nodiscard]] bool has_next() noexcept;
+    void resume_ready_or_open(bool const& is_done) noexcept; ///< the same among others, who leave things open
+    [[nodiscard]] bool is_poll_due(std::uint32_t resumes) const noexcept;
+    [[nodiscard]] bool has_next() noexcept {
+        return !ready.empty() || (shared != nullptr && shared->take(number, ready));
+    }
     void resume_one() noexcept;
     void resume(ready_queue::entry const& turn) noexcept;
     static void resume_completed(promise_header& waiting) noexcept;
     void take_inbox() noexcept;
     void poll_once(bool may_wait) noexcept;
-    [[nodiscard]] bool is_to_sleep_among_others(bool may_wait) noexcept;
+    // Apart from the path of those who share nothing.
+    [[nodiscard, gnu::noinline, gnu::cold]] bool is_to_sleep_among_others(bool may_wait) noexcept;
     void be_at_home() noexcept;
     void deliver(std::size_t count) noexcept;
     void look_for_deadlock() noexcept;

@@ -37,8 +37,6 @@ class executor {
     timer_queue timers;                   ///< sleeps and deadlines
     driver* io = nullptr;                 ///< set once
     flight_recorder* recorder = nullptr;  ///< set once; null: nothing is recorded
-    std::span<executor* const> workers;   ///< set once: those of the runtime, this one included
-    cpu_mask const* unpinned = nullptr;   ///< set once: where threads that it starts may run; null: as it may
     std::uint64_t suspensions = 0;        ///< how many leaves have suspended so far
     std::uint64_t watched = UINT64_MAX;   ///< calls `on_watched_suspended` when `suspensions` gets here
     continuation* watched_leaf = nullptr; ///< calls `on_watched_completed` when this one completes
@@ -48,6 +46,8 @@ class executor {
     std::uint32_t unwinding = 0; ///< how many stopped frames are being destroyed
     blocking_pool* blocking = nullptr; ///< set once: the runtime's, for what would hold the worker up
     bool has_virtual_time = false;     ///< set once: time passes only where the driver says so
+    std::span<executor* const> workers; ///< set once: those of the runtime, this one included
+    cpu_mask const* unpinned = nullptr; ///< set once: where threads that it starts may run; null: as it may
 
     /// Appends `to` to the ready queue from its worker and from anywhere else.
     void post_from_any_thread(continuation& to, resume_as how) noexcept;
