@@ -91,6 +91,7 @@ template <class A> class chain : boundary {
   private:
     static std::coroutine_handle<> ended(boundary& edge, promise_header&, ending how) noexcept {
         auto& self = static_cast<chain&>(edge);
+        require(self.waiting == nullptr, "who goes on has left its stop slot");
         if (how == ending::value) self.child_.collect();
         self.how_ = how;
         return std::noop_coroutine();
