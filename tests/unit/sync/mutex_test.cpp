@@ -233,6 +233,23 @@ TEST(mutex_death_test, so_are_two_that_lock_two_in_opposite_orders) {
                                      "mutex_test.cpp:[0-9]+(.|\n)*deadlock: a task waits for a mutex"));
 }
 
+ps::task<> lock_in_a_clean_up(ps::mutex* of) { co_await lock_once_more(*of); }
+
+TEST(mutex_death_test, so_is_a_clean_up_that_locks_what_its_task_holds) {
+    ps::mutex of;
+    auto work = [&]() -> ps::task<> {
+        co_await ps::at_exit(lock_in_a_clean_up, &of);
+        auto const held = co_await of.lock();
+        co_await ps::sleep(1h);
+    };
+    if constexpr (ps::detail::debug_checks)
+        EXPECT_DEATH((void)run_stopped(1ms, work()),
+                     "deadlock: a task waits for a mutex that was locked here");
+    else
+        EXPECT_TRUE(run_stopped(1ms, work()).is_stopped()); // at the clean-up's deadline
+    EXPECT_TRUE(of.try_lock());
+}
+
 TEST(mutex, a_wait_that_a_timeout_ends_is_no_deadlock) {
     observed_runtime world;
     ps::mutex of, other;
