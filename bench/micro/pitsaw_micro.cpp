@@ -199,6 +199,36 @@ ps::task<> at_exit(std::uint64_t const count) {
     for (std::uint64_t i = 0; i < count; ++i) co_await child_with_clean_up(i);
 }
 
+// ---- Primitives that nobody else wants, and one that two hand to each other.
+
+ps::task<> mutex(std::uint64_t const count) {
+    ps::mutex of;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        auto const held = co_await of.lock();
+        keep(held);
+    }
+}
+
+ps::task<> semaphore(std::uint64_t const count) {
+    ps::semaphore of(2);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        auto const permit = co_await of.acquire();
+        keep(permit);
+    }
+}
+
+ps::task<> hold_across_a_yield(ps::mutex& of, std::uint64_t const count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+        auto const held = co_await of.lock();
+        co_await ps::this_task::yield(); // the other comes to wait
+    }
+}
+
+ps::task<> mutex_handed_over(std::uint64_t const count) {
+    ps::mutex of;
+    co_await ps::when_all(hold_across_a_yield(of, count / 2), hold_across_a_yield(of, count / 2));
+}
+
 std::vector<ps::timer_node> timers_with_deadlines(std::uint64_t const count, ps::time_point const now) {
     std::vector<ps::timer_node> nodes(count);
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -302,6 +332,9 @@ constexpr bench_case cases[] = {
     {.name = "with_timeout_among_million", .operations = 5 * million, .work = with_timeout_among_million},
     {.name = "or_return", .operations = 10 * million, .work = or_return},
     {.name = "at_exit", .operations = 4 * million, .work = at_exit},
+    {.name = "mutex", .operations = 20 * million, .work = mutex},
+    {.name = "mutex_handed_over", .operations = 5 * million, .work = mutex_handed_over},
+    {.name = "semaphore", .operations = 20 * million, .work = semaphore},
     {.name = "timer_arm_cancel", .operations = million, .plain = arm_and_cancel},
     {.name = "stop_callback", .operations = 10 * million, .plain = attach_and_detach},
 };

@@ -22,8 +22,8 @@ namespace pitsaw::inline v0 {
 ///
 /// Lifetime: the mutex outlives it, it outlives its waits; destroying it while a task waits is a failed
 /// check. Threads: any; who notifies need not hold the mutex any more. Errors: waiting with a guard of
-/// another mutex, or of none, is a failed check. Stopping: a leaf. A stopped wait ends without the mutex,
-/// and the guard is empty; one that had been notified and did not get the mutex yet notifies the next. No
+/// another mutex, or of none, is a failed check. Stopping: a leaf. A stopped wait ends without the mutex, and
+/// the guard is empty; one that had been notified and did not get the mutex yet notifies the next. No
 /// allocation, but for the frame of the form with a condition. 24 bytes.
 class condition {
   public:

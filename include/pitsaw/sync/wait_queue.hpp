@@ -60,6 +60,16 @@ class queued_waiter : waiter, public intrusive_list_node {
     [[nodiscard]] std::coroutine_handle<> take_or_wait(promise_header& header, wait_list& list,
                                                        Take take) noexcept;
 
+    /// The leaf of a stop slot, if it was made with `after`, which tells of what kind it is; else null.
+    [[nodiscard]] static queued_waiter* find(waiter* leaf, on_withdrawal const after) noexcept {
+        if (leaf == nullptr || leaf->ask != asked) return nullptr;
+        auto* const found = static_cast<queued_waiter*>(leaf);
+        return found->after_withdrawal_ == after ? found : nullptr;
+    }
+
+    /// With the lock held: it has neither been granted what it wants, nor given up.
+    [[nodiscard]] bool is_waiting() const noexcept { return is_waiting_; }
+
   private:
     friend class wait_list;
 

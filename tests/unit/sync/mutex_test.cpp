@@ -181,6 +181,144 @@ TEST(mutex, twenty_thousand_waiters_each_get_it) {
     EXPECT_EQ(count, 20'000);
 }
 
+// ---- Waits without an end. Without debug checks each is found when nothing is left that could wake a task.
+
+char const* deadlock(char const* with_debug_checks) {
+    return ps::detail::debug_checks ? with_debug_checks : "deadlock: every task waits";
+}
+
+ps::task<> lock_once_more(ps::mutex& of) { auto const held = co_await of.lock(); }
+
+TEST(mutex_death_test, a_task_that_locks_what_it_holds_is_told_where_it_did) {
+    auto const program = [] {
+        ps::mutex of;
+        auto work = [&]() -> ps::task<> {
+            auto const held = co_await of.lock();
+            co_await lock_once_more(of);
+        };
+        (void)ps::sync_wait(work());
+    };
+    EXPECT_DEATH(program(),
+                 deadlock("mutex_test.cpp:.*deadlock: a task waits for a mutex that was locked here"
+                          ".*by itself(.|\n)*async stack.*(.|\n)*mutex_test.cpp.*lock_once_more"));
+}
+
+TEST(mutex_death_test, so_is_one_that_joins_who_waits_for_what_it_holds) {
+    auto const program = [] {
+        ps::mutex of;
+        auto work = [&]() -> ps::task<> {
+            auto const held = co_await of.lock();
+            co_await ps::task_group::run([&](ps::task_group& group) -> ps::task<> {
+                group.spawn(lock_once_more(of));
+                co_return;
+            });
+        };
+        (void)ps::sync_wait(work());
+    };
+    EXPECT_DEATH(program(), deadlock("deadlock: a task waits for a mutex that was locked here"));
+}
+
+TEST(mutex_death_test, so_are_two_that_lock_two_in_opposite_orders) {
+    auto const program = [] {
+        ps::mutex left, right;
+        auto both = [](ps::mutex& one, ps::mutex& other) -> ps::task<> {
+            auto const first = co_await one.lock();
+            co_await ps::this_task::yield();
+            co_await lock_once_more(other);
+        };
+        auto work = [&]() -> ps::task<> { co_await ps::when_all(both(left, right), both(right, left)); };
+        (void)ps::sync_wait(work());
+    };
+    EXPECT_DEATH(program(), deadlock("locked at .*mutex_test.cpp:[0-9]+ by a task that waits at .*"
+                                     "mutex_test.cpp:[0-9]+(.|\n)*deadlock: a task waits for a mutex"));
+}
+
+ps::task<> lock_in_a_clean_up(ps::mutex* of) { co_await lock_once_more(*of); }
+
+TEST(mutex_death_test, so_is_a_clean_up_that_locks_what_its_task_holds) {
+    ps::mutex of;
+    auto work = [&]() -> ps::task<> {
+        co_await ps::at_exit(lock_in_a_clean_up, &of);
+        auto const held = co_await of.lock();
+        co_await ps::sleep(1h);
+    };
+    if constexpr (ps::detail::debug_checks)
+        EXPECT_DEATH((void)run_stopped(1ms, work()),
+                     "deadlock: a task waits for a mutex that was locked here");
+    else
+        EXPECT_TRUE(run_stopped(1ms, work()).is_stopped()); // at the clean-up's deadline
+    EXPECT_TRUE(of.try_lock());
+}
+
+TEST(mutex, a_wait_that_a_timeout_ends_is_no_deadlock) {
+    observed_runtime world;
+    ps::mutex of, other;
+    auto work = [&]() -> ps::task<> {
+        auto const held = co_await of.lock();
+        auto const got = co_await ps::with_timeout(1ms, of.lock());
+        EXPECT_FALSE(got.has_value());
+        auto const either = co_await ps::when_any(of.lock(), ps::sleep(1ms));
+        EXPECT_FALSE(std::get<0>(either).has_value());
+    };
+    EXPECT_TRUE(ps::sync_wait(world.rt, work()).has_value());
+}
+
+TEST(mutex, two_that_lock_two_in_opposite_orders_may_try_for_a_time) {
+    observed_runtime world;
+    ps::mutex left, right;
+    int tries = 0;
+    auto both = [&](ps::mutex& one, ps::mutex& other) -> ps::task<> {
+        auto const first = co_await one.lock();
+        co_await ps::this_task::yield();
+        auto const second = co_await other.lock();
+    };
+    auto insists = [&](ps::mutex& one, ps::mutex& other, ps::duration span) -> ps::task<> {
+        for (bool is_done = false; !is_done; ++tries) {
+            auto const got = co_await ps::with_timeout(span, both(one, other));
+            is_done = got.has_value();
+        }
+    };
+    auto work = [&]() -> ps::task<> {
+        co_await ps::when_all(insists(left, right, 1ms), insists(right, left, 3ms));
+    };
+    EXPECT_TRUE(ps::sync_wait(world.rt, work()).has_value());
+    EXPECT_GT(tries, 2);
+}
+
+TEST(mutex, a_guard_that_was_moved_is_nobodys_deadlock) {
+    observed_runtime world;
+    ps::mutex of;
+    ps::mutex_guard kept;
+    auto locks = [&]() -> ps::task<> {
+        auto held = co_await of.lock();
+        kept = std::move(held);
+    };
+    auto unlocks = [&]() -> ps::task<> {
+        kept.unlock();
+        co_return;
+    };
+    auto work = [&]() -> ps::task<> {
+        co_await locks();
+        co_await ps::when_all(lock_once_more(of), unlocks());
+    };
+    EXPECT_TRUE(ps::sync_wait(world.rt, work()).has_value());
+}
+
+TEST(mutex, a_holder_that_waits_for_what_it_is_being_given_is_no_deadlock) {
+    observed_runtime world;
+    ps::mutex left, right;
+    auto locks_both = [&]() -> ps::task<> {
+        auto const first = co_await left.lock();
+        auto const second = co_await right.lock();
+        co_await ps::this_task::yield();
+    };
+    auto work = [&]() -> ps::task<> {
+        co_await ps::when_all(locks_both(), locks_both(), locks_both(), lock_once_more(right),
+                              lock_once_more(left));
+    };
+    EXPECT_TRUE(ps::sync_wait(world.rt, work()).has_value());
+}
+
 TEST(mutex_death_test, destroyed_while_it_is_held_is_a_failed_check) {
     auto const program = [] {
         auto of = std::make_unique<ps::mutex>();
