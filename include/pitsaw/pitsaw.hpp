@@ -19,12 +19,15 @@
 #include <pitsaw/scope/portal.hpp>
 #include <pitsaw/scope/shield.hpp>
 #include <pitsaw/scope/task_group.hpp>
+#include <pitsaw/scope/unconstrained.hpp>
 #include <pitsaw/scope/when_all.hpp>
 #include <pitsaw/scope/when_any.hpp>
 #include <pitsaw/scope/with.hpp>
 #include <pitsaw/scope/with_deadline.hpp>
 #include <pitsaw/scope/with_environment.hpp>
 #include <pitsaw/scope/with_executor.hpp>
+#include <pitsaw/scope/with_name.hpp>
+#include <pitsaw/scope/with_priority.hpp>
 #include <pitsaw/task/as_outcome.hpp>
 #include <pitsaw/task/async_generator.hpp>
 #include <pitsaw/task/at_exit.hpp>

@@ -126,7 +126,7 @@ void worker::resume_ready(bool const& is_done) noexcept {
     for (std::uint32_t resumes = 1; !ready.empty() && !is_done; ++resumes) {
         resume_one();
         if (resumes >= resumes_between_polls_) break;
-        if (resumes % resumes_between_clock_reads == 0 &&
+        if ((resumes % resumes_between_clock_reads == 0 || hops.is_spent()) && // spent: that one was long
             saturating_difference(now(), polled_at_) >= time_between_polls_max)
             break;
     }
@@ -153,9 +153,14 @@ void worker::resume(ready_queue::entry const& turn) noexcept {
 }
 
 void worker::take_inbox() noexcept {
-    inbox_.take_all([this](continuation& node, std::uintptr_t const how) noexcept {
-        ready.push(node, static_cast<resume_as>(how));
-    });
+    for (std::size_t each = 0; each < priority_count; ++each)
+        inboxes_[each].take_all([this, each](continuation& node, std::uintptr_t const tag) noexcept {
+            auto const how = static_cast<resume_as>(tag);
+            bool const is_header = how != resume_as::callback;
+            ready.push(node, how,
+                       is_header ? static_cast<promise_header&>(node).env->level
+                                 : static_cast<priority>(each));
+        });
 }
 
 void worker::poll_once(bool const may_wait) noexcept {
