@@ -1,5 +1,6 @@
 #include <pitsaw/executor/budget.hpp>
 
+#include "loop/worker.hpp"
 #include "observed_runtime.hpp"
 #include "stream_pair.hpp"
 
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -127,6 +129,33 @@ TEST(gives_way, room_in_a_group_that_has_it) {
     };
     auto const work = [&]() -> ps::task<> { co_await ps::task_group::run(body); };
     EXPECT_TRUE(ps::sync_wait(world.rt, work()).has_value());
+}
+
+template <int Depth> ps::task<> nested_ready() {
+    if constexpr (Depth == 0) {
+        co_await ps::sleep(0ms);
+    } else {
+        (void)co_await ps::when_all(nested_ready<Depth - 1>(), ps::this_task::checkpoint());
+        (void)co_await ps::when_any(nested_ready<Depth - 1>(), ps::sleep(0ms));
+    }
+}
+/// The loop's turns for so many tasks whose awaits are all over at once.
+std::uint64_t turns_of(int const tasks) {
+    observed_runtime world;
+    auto const body = [&](ps::task_group& group) -> ps::task<> {
+        for (int i = 0; i < tasks; ++i) group.spawn(nested_ready<5>());
+        co_return;
+    };
+    auto const work = [&]() -> ps::task<> { co_await ps::task_group::run(body); };
+    EXPECT_TRUE(ps::sync_wait(world.rt, work()).has_value());
+    return world.rt.loop().turn();
+}
+// SC5: whoever has spent its budget goes to the tail of the queue, below any depth of scopes, and is not
+// asked again before its turn.
+TEST(gives_way, nested_scopes_cost_the_loop_as_many_turns_as_there_is_work) {
+    auto const few = turns_of(300);
+    EXPECT_GT(few, 4u);
+    EXPECT_LE(turns_of(8 * 300), 10 * few);
 }
 
 /// Where everything is there already, on both sides.
