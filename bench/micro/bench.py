@@ -3,9 +3,9 @@ QUESTION = "What does each step of a coroutine cost, in time, heap allocations a
 ROUNDS = 9
 
 OURS = ["nested_hidden", "nested_visible", "straight_line", "leaf_inline", "leaf_suspending_timer",
-        "leaf_suspending_operation", "yield", "spawn_join", "when_any_of_two", "when_all_of_two", "as_outcome",
-        "with_timeout", "with_timeout_among_million", "or_return", "at_exit", "mutex", "mutex_handed_over", "semaphore",
-        "timer_arm_cancel", "stop_callback"]
+        "leaf_suspending_operation", "yield", "checkpoint", "spawn_join", "when_any_of_two", "when_all_of_two",
+        "as_outcome", "with_timeout", "with_timeout_among_million", "or_return", "at_exit", "mutex",
+        "mutex_handed_over", "semaphore", "timer_arm_cancel", "stop_callback"]
 
 
 def program(build):

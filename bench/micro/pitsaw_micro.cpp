@@ -142,6 +142,10 @@ ps::task<> yielding(std::uint64_t const count) {
     for (std::uint64_t i = 0; i < count; ++i) co_await ps::this_task::yield();
 }
 
+ps::task<> checkpoint(std::uint64_t const count) {
+    for (std::uint64_t i = 0; i < count; ++i) co_await ps::this_task::checkpoint();
+}
+
 ps::task<> yield(std::uint64_t const count) {
     co_await ps::when_all(yielding(count / 2), yielding(count / 2));
 }
@@ -324,6 +328,7 @@ constexpr bench_case cases[] = {
      .work = leaf_suspending_operation,
      .driver = []() -> std::unique_ptr<ps::driver> { return std::make_unique<next_poll_driver>(); }},
     {.name = "yield", .operations = 20 * million, .work = yield},
+    {.name = "checkpoint", .operations = 50 * million, .work = checkpoint},
     {.name = "spawn_join", .operations = 5 * million, .work = spawn_join},
     {.name = "when_any_of_two", .operations = 4 * million, .work = when_any_of_two},
     {.name = "when_all_of_two", .operations = 4 * million, .work = when_all_of_two},

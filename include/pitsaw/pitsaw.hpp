@@ -21,12 +21,15 @@
 #include <pitsaw/scope/shield.hpp>
 #include <pitsaw/scope/strand.hpp>
 #include <pitsaw/scope/task_group.hpp>
+#include <pitsaw/scope/unconstrained.hpp>
 #include <pitsaw/scope/when_all.hpp>
 #include <pitsaw/scope/when_any.hpp>
 #include <pitsaw/scope/with.hpp>
 #include <pitsaw/scope/with_deadline.hpp>
 #include <pitsaw/scope/with_environment.hpp>
 #include <pitsaw/scope/with_executor.hpp>
+#include <pitsaw/scope/with_name.hpp>
+#include <pitsaw/scope/with_priority.hpp>
 #include <pitsaw/sync/auto_reset_event.hpp>
 #include <pitsaw/sync/barrier.hpp>
 #include <pitsaw/sync/broadcast.hpp>

@@ -23,10 +23,6 @@ constexpr duration time_between_polls_max = std::chrono::milliseconds(1);
 // Timers fired or moved in one turn; more wait for the next, so that a million of them do not stop the world.
 constexpr std::size_t timers_per_turn = 4096;
 
-// Lines about lost errors in a second: a server whose clients break off by the thousand is to say so, not to
-// fill a disk. Those beyond are counted.
-constexpr std::uint32_t lost_errors_told_max = 10;
-
 // A close may wait for its descriptor's last operation, and that for the kernel.
 constexpr duration time_for_discards_max = std::chrono::seconds(5);
 
@@ -59,7 +55,7 @@ worker::~worker() {
     for (auto left = driver_->drain(events_, deadline); left.remaining != 0;
          left = driver_->drain(events_, deadline))
         if (now() >= deadline) break; // the driver's destructor names what remains
-    tell_of_untold_errors();
+    lost_errors_.tell_of_untold();
 }
 
 void worker::check_nothing_is_left() const noexcept {
@@ -155,7 +151,7 @@ void worker::resume_ready_or_open(bool const& is_done) noexcept {
 
 bool worker::is_poll_due(std::uint32_t const resumes) const noexcept {
     return resumes >= resumes_between_polls_ ||
-           (resumes % resumes_between_clock_reads == 0 &&
+           ((resumes % resumes_between_clock_reads == 0 || hops.is_spent()) && // spent: that one was long
             saturating_difference(now(), polled_at_) >= time_between_polls_max);
 }
 
@@ -196,9 +192,14 @@ void worker::resume_completed(promise_header& waiting) noexcept {
 }
 
 void worker::take_inbox() noexcept {
-    inbox_.take_all([this](continuation& node, std::uintptr_t const how) noexcept {
-        ready.push(node, static_cast<resume_as>(how));
-    });
+    for (std::size_t each = 0; each < priority_count; ++each)
+        inboxes_[each].take_all([this, each](continuation& node, std::uintptr_t const tag) noexcept {
+            auto const how = static_cast<resume_as>(tag);
+            bool const is_header = how != resume_as::callback;
+            ready.push(node, how,
+                       is_header ? static_cast<promise_header&>(node).env->level
+                                 : static_cast<priority>(each));
+        });
 }
 
 void worker::poll_once(bool const may_wait) noexcept {
@@ -263,30 +264,7 @@ void worker::on_watched_completed(continuation& leaf) noexcept {
 void worker::lost_error(std::exception_ptr error) noexcept {
     if (observer != nullptr && observer->expects_lost_error(error)) return;
     if (options_.on_lost_error) return options_.on_lost_error(std::move(error));
-    if (saturating_difference(now(), lost_errors_since_) >= std::chrono::seconds(1)) {
-        tell_of_untold_errors();
-        lost_errors_since_ = now();
-    }
-    if (lost_errors_ == lost_errors_told_max) {
-        ++lost_errors_untold_;
-        return;
-    }
-    ++lost_errors_;
-    try {
-        std::rethrow_exception(std::move(error));
-    } catch (std::exception const& what) {
-        std::fprintf(stderr, "pitsaw: lost error: %s\n", what.what());
-    } catch (...) {
-        std::fputs("pitsaw: lost error of an unknown type\n", stderr);
-    }
-}
-
-void worker::tell_of_untold_errors() noexcept {
-    if (lost_errors_untold_ != 0)
-        std::fprintf(stderr, "pitsaw: and %llu lost errors more\n",
-                     static_cast<unsigned long long>(lost_errors_untold_));
-    lost_errors_ = 0;
-    lost_errors_untold_ = 0;
+    lost_errors_.tell(std::move(error), now());
 }
 
 auto worker::find_buffers() noexcept -> buffer_pool* {

@@ -1,5 +1,6 @@
 #pragma once
 #include "loop/flight_recorder.hpp"
+#include "loop/lost_error_lines.hpp"
 #include "loop/pulse.hpp"
 #include "loop/stealing.hpp"
 
@@ -122,7 +123,6 @@ class worker final : public executor, public sleeper {
     void be_at_home() noexcept;
     void deliver(std::size_t count) noexcept;
     void look_for_deadlock() noexcept;
-    void tell_of_untold_errors() noexcept;
     void check_nothing_is_left() const noexcept;
 
     std::unique_ptr<flight_recorder> recorder_;
@@ -136,9 +136,7 @@ class worker final : public executor, public sleeper {
     time_point polled_at_; ///< the one reading of the clock that each turn needs
     std::uint32_t resumes_between_polls_;
     detail::atomic<bool> is_running_ = false; ///< relaxed: no more than a check looks at it
-    time_point lost_errors_since_;            ///< the second that the two below count in
-    std::uint32_t lost_errors_ = 0;
-    std::uint64_t lost_errors_untold_ = 0;
+    lost_error_lines lost_errors_;
     bool has_stop_arrived_ = false;
     remote_ask stop_from_afar_; ///< brings a stop of the runtime to `root`
     std::array<event, 64> events_;

@@ -21,7 +21,7 @@ void away_chain::depart(executor& to, environment const& of, promise_header& by)
           "an executor of another runtime was given: only its own tasks and a portal reach it");
     env_.executor = to;
     place_.store(reinterpret_cast<std::uintptr_t>(&to), std::memory_order_relaxed); // home alone reads it
-    to.post_from_any_thread(traveller_.node, resume_as::callback);
+    to.post_from_any_thread(traveller_.node, resume_as::callback, env_.level);
 }
 
 void away_chain::depart_anywhere(environment const& of, promise_header& by) noexcept {
@@ -69,7 +69,7 @@ std::coroutine_handle<> away_chain::leave() noexcept {
 
 void away_chain::go_home() noexcept {
     traveller_.resume = comes_home;
-    home_->post_from_any_thread(traveller_.node, resume_as::callback);
+    home_->post_from_any_thread(traveller_.node, resume_as::callback, env_.level);
 }
 
 void away_chain::comes_home(void* const where) {

@@ -9,7 +9,7 @@ void queued_waiter::resume() noexcept {
     if (current_executor() == &worker)
         header_->complete_here();
     else
-        worker.post_in_order(*header_, resume_as::completed);
+        worker.post_in_order(*header_, resume_as::completed, header_->env->level);
 }
 
 void queued_waiter::asked(waiter& self) noexcept {

@@ -52,7 +52,8 @@ void blocking_leaf::run_on_thread(blocking_job& self) noexcept {
 void blocking_leaf::ended_on_thread(blocking_job& self, std::error_code const refused) noexcept {
     auto& leaf = static_cast<blocking_leaf&>(self);
     leaf.refused_ = refused;
-    leaf.header_->env->executor->post_from_any_thread(leaf.return_.node, resume_as::callback);
+    auto const& env = *leaf.header_->env;
+    env.executor->post_from_any_thread(leaf.return_.node, resume_as::callback, env.level);
 }
 
 void blocking_leaf::returned(void* const frame) noexcept {

@@ -54,6 +54,32 @@ ps::task<std::size_t> lines_until_stopped(std::string path) {
         std::move(path));
 }
 
+ps::task<std::uint64_t> mix(std::uint64_t rounds) {
+    std::uint64_t value = 1;
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+        value = value * 6364136223846793005u + i;
+        if (i % 1024 == 0) co_await ps::this_task::checkpoint();
+    }
+    co_return value;
+}
+
+ps::task<> answer_probes() { co_await ps::this_task::yield(); }
+ps::task<> compact() { co_await ps::this_task::checkpoint(); }
+ps::task<> serve() { co_await ps::this_task::yield(); }
+
+ps::task<> serve_and_tidy_up() {
+    (void)co_await ps::when_all(ps::with_priority(ps::priority::high, answer_probes()),
+                                ps::with_priority(ps::priority::low, compact()), serve());
+}
+
+TEST(blocking_guide, each_priority_has_its_turns) {
+    EXPECT_TRUE(ps::sync_wait(serve_and_tidy_up()).has_value());
+}
+
+TEST(blocking_guide, a_loop_that_computes_ends_with_its_value) {
+    EXPECT_EQ(ps::sync_wait(mix(1)).value(), 6364136223846793005u);
+}
+
 TEST(blocking_guide, functions_are_called_elsewhere_and_their_results_come_back) {
     EXPECT_EQ(ps::sync_wait(lines_of("four")).value(), 4u);
     EXPECT_TRUE(ps::sync_wait(keep("name", "text")).value().has_value());

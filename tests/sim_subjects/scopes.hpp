@@ -35,6 +35,10 @@ inline result yields(surroundings&) {
     for (int i = 0; i < 3; ++i) co_await this_task::yield();
     co_return {};
 }
+inline result passes_checkpoints(surroundings&) {
+    for (int i = 0; i < 100; ++i) co_await this_task::checkpoint();
+    co_return {};
+}
 inline result blocks(surroundings& at) {
     counted_text text(at.values, "one that is too long for a string to keep within");
     auto const longer = co_await blocking(
@@ -105,6 +109,15 @@ inline result with_other_memory(surroundings& at) {
     };
     co_return co_await with_memory(*std::pmr::new_delete_resource(), task_group::run(body));
 }
+inline result by_priority(surroundings& at) {
+    auto const each = co_await when_all(with_priority(priority::low, sleeps(at)),
+                                        with_priority(priority::high, sleeps(at)), soon(at));
+    co_return each.has_value() ? io_result<void>() : std::unexpected(each.error());
+}
+inline result under_a_name(surroundings& at) {
+    co_return co_await with_name("a name that is longer than a string keeps within", sleeps(at));
+}
+inline result unbounded(surroundings& at) { co_return co_await this_task::unconstrained(sleeps(at)); }
 inline result as_data(surroundings& at) {
     auto const first = co_await as_outcome(sleeps(at));
     auto const second = co_await as_outcome(soon(at));

@@ -69,7 +69,7 @@ struct blocking_job : intrusive_list_node {
 /// any. Errors: if the system has no thread for a job, it waits for those that there are; if there are
 /// none, every job that waits gets the system's error (`resource_unavailable_try_again`, mostly). The
 /// constructor throws std::bad_alloc, and std::system_error with `invalid_argument` where a bound is 0.
-/// Memory: jobs wait in their awaiters' frames; a thread needs its stack, and the pool some 300 bytes.
+/// Memory: jobs wait in their awaiters' frames; a thread needs its stack, and the pool some 1.5 KB.
 class blocking_pool {
   public:
     explicit blocking_pool(blocking_options options = {});

@@ -55,6 +55,13 @@ class ready_queue {
         tail_ = &last.link;
     }
 
+    /// Before all that wait: the next that is taken.
+    void push_first(continuation& first, resume_as how) noexcept {
+        first.link = head_ | static_cast<std::uintptr_t>(how);
+        if (head_ == 0) tail_ = &first.link;
+        head_ = reinterpret_cast<std::uintptr_t>(&first);
+    }
+
     struct entry {
         continuation* next;
         resume_as how;

@@ -93,17 +93,17 @@ task<io_result<void>> runs_few_at_a_time() {
     };
     auto const awaits_one = [&]() -> task<> { co_await blocking(pool, one); };
     auto const body = [&](task_group& group) -> task<> {
-        for (int i = 0; i < 200; ++i) group.spawn(awaits_one);
+        for (int i = 0; i < 10'000; ++i) group.spawn(awaits_one);
         co_return;
     };
     co_await task_group::run(body);
-    EXPECT_EQ(calls, 200);
+    EXPECT_EQ(calls, 10'000);
     EXPECT_LE(most, 3);
     EXPECT_LE(pool.get_load().threads, 3u);
     EXPECT_EQ(pool.get_load().waiting + pool.get_load().running, 0u);
     co_return {};
 }
-TEST_P(blocking_pool_on, runs_no_more_jobs_at_a_time_than_it_may) { run(runs_few_at_a_time()); }
+TEST_P(blocking_pool_on, runs_no_more_jobs_at_a_time_than_it_may) { run(runs_few_at_a_time()); } // SC7
 
 task<io_result<void>> counts_its_load() {
     blocking_pool pool(bounded(1, 2));
@@ -187,7 +187,7 @@ task<io_result<void>> lets_idle_threads_go() {
     }
     co_return {};
 }
-TEST_P(blocking_pool_on, a_thread_without_work_leaves) { run(lets_idle_threads_go()); }
+TEST_P(blocking_pool_on, a_thread_without_work_leaves) { run(lets_idle_threads_go()); } // SC7
 
 task<io_result<void>> uses_an_idle_thread() {
     blocking_pool pool(bounded(8));
@@ -267,6 +267,29 @@ TEST_P(blocking_pool_on, threads_do_not_inherit_a_workers_processor_and_block_si
     pinned_thread const worker(first);
     ASSERT_EQ(worker.result(), 0);
     run(looks_at_its_thread(where, pool));
+}
+
+task<io_result<void>> waits_in_jobs() {
+    std::atomic<int> ended = 0;
+    auto const waits = [&] {
+        runtime own(make_driver(driver_name{"epoll"}));
+        EXPECT_TRUE(sync_wait(own, []() -> task<> { co_await sleep(100us); }()).has_value());
+        ++ended;
+    };
+    auto const one = [&]() -> task<> { co_await blocking(waits); };
+    auto const body = [&](task_group& group) -> task<> {
+        for (int i = 0; i < 30; ++i) group.spawn(one);
+        co_await until_true([&] { return ended >= 3; });
+        group.request_stop(); // those that have begun end, the others are withdrawn
+        co_await sleep(1h);
+    };
+    auto const end = co_await as_outcome(task_group::run(body));
+    EXPECT_TRUE(end.is_stopped() || end.has_value());
+    EXPECT_GE(ended, 3);
+    co_return {};
+}
+TEST_P(blocking_pool_on, a_job_may_run_a_runtime_of_its_own_and_a_stop_waits_for_those_that_do) {
+    run(waits_in_jobs());
 }
 
 TEST(blocking_pool, bounds_of_nothing_are_refused) {

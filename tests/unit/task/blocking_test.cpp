@@ -88,7 +88,7 @@ task<io_result<void>> goes_on_meanwhile() {
     (void)co_await when_all(ticks(), blocking([&] { timers_went_on.wait(); }));
     co_return {};
 }
-TEST_P(blocking_on_threads, the_worker_goes_on_while_the_function_blocks) { run(goes_on_meanwhile()); }
+TEST_P(blocking_on_threads, the_worker_goes_on_while_the_function_blocks) { run(goes_on_meanwhile()); } // LW9
 
 task<io_result<void>> delivers_after_a_stop() {
     std::atomic<bool> has_begun = false;
