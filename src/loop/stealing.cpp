@@ -37,7 +37,7 @@ void stealing::wake_one() noexcept {
     if (auto const chosen = idle_.one_to_wake()) places_[*chosen].owner->wake_to_search();
 }
 
-bool stealing::take(std::uint32_t const number, ready_queue& ready) noexcept {
+bool stealing::take(std::uint32_t const number, ready_levels& ready) noexcept {
     auto& mine = places_[number];
     if (++mine.takes % takes_between_injected == 0 && take_injected(mine, ready)) return true;
     continuation* oldest = nullptr;
@@ -47,14 +47,14 @@ bool stealing::take(std::uint32_t const number, ready_queue& ready) noexcept {
     return true;
 }
 
-void stealing::take_with_the_poll(std::uint32_t const number, ready_queue& ready) noexcept {
+void stealing::take_with_the_poll(std::uint32_t const number, ready_levels& ready) noexcept {
     continuation* oldest = nullptr;
     if (injected_.take(std::span(&oldest, 1)) != 0) ready.push(*oldest, resume_as::callback);
     if (places_[number].open.offers.take(std::span(&oldest, 1), offer_queue::one) != 0)
         ready.push(*oldest, resume_as::callback);
 }
 
-bool stealing::take_injected(place& mine, ready_queue& ready) noexcept {
+bool stealing::take_injected(place& mine, ready_levels& ready) noexcept {
     std::array<continuation*, injected_at_a_time> taken;
     auto const share = std::min(injected_.size() / places_.size() + 1, taken.size());
     auto const count = injected_.take(std::span(taken).first(share));
@@ -64,7 +64,7 @@ bool stealing::take_injected(place& mine, ready_queue& ready) noexcept {
     return true;
 }
 
-bool stealing::steal(std::uint32_t const number, ready_queue& ready) noexcept {
+bool stealing::steal(std::uint32_t const number, ready_levels& ready) noexcept {
     auto& mine = places_[number];
     auto const others = static_cast<std::uint32_t>(places_.size());
     for (std::uint32_t i = 0; i < others; ++i) {
@@ -77,7 +77,7 @@ bool stealing::steal(std::uint32_t const number, ready_queue& ready) noexcept {
     return take_injected(mine, ready);
 }
 
-bool stealing::steal_from(place& victim, place& mine, ready_queue& ready) noexcept {
+bool stealing::steal_from(place& victim, place& mine, ready_levels& ready) noexcept {
     std::array<continuation*, offer_queue::size_max / 2> taken;
     auto const count = victim.open.offers.take(taken, offer_queue::half);
     if (count == 0) return false;
@@ -91,7 +91,7 @@ bool stealing::is_open() const noexcept {
            std::ranges::any_of(places_, [](place const& each) { return each.open.is_there(); });
 }
 
-bool stealing::find_or_fall_asleep(std::uint32_t const number, ready_queue& ready) noexcept {
+bool stealing::find_or_fall_asleep(std::uint32_t const number, ready_levels& ready) noexcept {
     if (take(number, ready)) return true;
     bool const searches = idle_.begin_search();
     if (searches && steal(number, ready)) {
@@ -106,7 +106,7 @@ bool stealing::find_or_fall_asleep(std::uint32_t const number, ready_queue& read
     return true;
 }
 
-void stealing::rise(std::uint32_t const number, ready_queue& ready, bool const has_work) noexcept {
+void stealing::rise(std::uint32_t const number, ready_levels& ready, bool const has_work) noexcept {
     if (!idle_.rise(number)) return;
     if (!has_work) (void)steal(number, ready);
     end_search();

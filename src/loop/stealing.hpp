@@ -4,6 +4,7 @@
 #include "loop/offer_queue.hpp"
 
 #include <pitsaw/executor/continuation.hpp>
+#include <pitsaw/executor/ready_levels.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -55,19 +56,19 @@ class stealing {
 
     /// For a worker with nothing ready: puts the oldest that is its own, or everybody's, into `ready`. False:
     /// there is none.
-    [[nodiscard]] bool take(std::uint32_t number, ready_queue& ready) noexcept;
+    [[nodiscard]] bool take(std::uint32_t number, ready_levels& ready) noexcept;
     /// For a worker that has something ready and polls all the same.
-    void take_with_the_poll(std::uint32_t number, ready_queue& ready) noexcept;
+    void take_with_the_poll(std::uint32_t number, ready_levels& ready) noexcept;
 
     /// For a worker that would sleep. False: it counts as sleeping from here on, polls, and calls `rise`.
     /// True: there is something ready, or there may be soon: it polls without sleeping, and asks again. So a
     /// worker falls asleep once for each poll at most, and is woken no more often than that.
-    [[nodiscard]] bool find_or_fall_asleep(std::uint32_t number, ready_queue& ready) noexcept;
+    [[nodiscard]] bool find_or_fall_asleep(std::uint32_t number, ready_levels& ready) noexcept;
     /// After the sleep. One that was woken to search, and has work of its own by now, leaves it to the next.
-    void rise(std::uint32_t number, ready_queue& ready, bool has_work) noexcept;
+    void rise(std::uint32_t number, ready_levels& ready, bool has_work) noexcept;
 
     /// For one that never sleeps, since it is driven step by step.
-    [[nodiscard]] bool steal(std::uint32_t number, ready_queue& ready) noexcept;
+    [[nodiscard]] bool steal(std::uint32_t number, ready_levels& ready) noexcept;
 
     /// Whether anything is open, anywhere.
     [[nodiscard]] bool is_open() const noexcept;
@@ -85,8 +86,8 @@ class stealing {
         place(sleeper& of, std::size_t offers_max) : owner(&of), open(offers_max) {}
     };
 
-    [[nodiscard]] bool steal_from(place& victim, place& mine, ready_queue& ready) noexcept;
-    [[nodiscard]] bool take_injected(place& mine, ready_queue& ready) noexcept;
+    [[nodiscard]] bool steal_from(place& victim, place& mine, ready_levels& ready) noexcept;
+    [[nodiscard]] bool take_injected(place& mine, ready_levels& ready) noexcept;
     void lay_open(place& mine, continuation& child) noexcept;
     void end_search() noexcept;
 
