@@ -43,6 +43,7 @@ class executor {
     std::uint32_t abandoned = 0; ///< of these, whose owner is gone: each frees itself at its final event
     std::uint32_t foreign = 0;   ///< promises by other threads to post here: portals, foreign awaitables
     std::uint32_t unwinding = 0; ///< how many stopped frames are being destroyed
+    std::uint32_t away = 0;      ///< chains, and stops of them, on their way between workers
     std::span<executor* const> workers; ///< set once: those of the runtime, this one included
     cpu_mask const* unpinned = nullptr; ///< set once: where threads that it starts may run; null: as it may
 
