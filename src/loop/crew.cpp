@@ -63,8 +63,8 @@ void pin(std::uint32_t const cpu) {
 
 } // namespace
 
-crew::crew(runtime::driver_maker const& make_driver, runtime_options options)
-    : options_(possible(std::move(options))), make_driver_(make_driver), blocking_(options_.blocking) {
+crew::crew(runtime::driver_maker const& make_driver, runtime_options options, run_by const how)
+    : options_(possible(std::move(options))), how_(how), make_driver_(make_driver), blocking_(options_.blocking) {
     all_.reserve(options_.workers);
     bool const is_pinned = !options_.cpus.empty();
     auto const* const here = current_executor();
@@ -95,8 +95,11 @@ crew::crew(runtime::driver_maker const& make_driver, runtime_options options)
 crew::~crew() {
     check(!first_->is_running(),
           "a runtime was destroyed by work that runs on it: let its sync_wait return first");
-    for (auto& each : members_) each.loop->post_from_any_thread(each.end_node, resume_as::callback);
-    for (auto& each : members_) each.thread.join();
+    if (how_ == run_by::threads) {
+        for (auto& each : members_) each.loop->post_from_any_thread(each.end_node, resume_as::callback);
+        for (auto& each : members_) each.thread.join();
+    }
+    for (auto& each : members_) each.loop.reset();
     check(
         shared_ == nullptr || !shared_->is_open(),
         "a runtime was destroyed with work that had not ended: a child that was spawned for anywhere waits");
@@ -119,6 +122,14 @@ void crew::share() {
 }
 
 void crew::begin() {
+    if (how_ == run_by::threads) return begin_threads();
+    for (std::uint32_t number = 1; number < options_.workers; ++number) {
+        make(members_.emplace_back(number));
+        all_.push_back(members_.back().loop.get());
+    }
+}
+
+void crew::begin_threads() {
     for (std::uint32_t number = 1; number < options_.workers; ++number) {
         auto& each = members_.emplace_back(number);
         try {
@@ -138,7 +149,8 @@ void crew::begin() {
 
 void crew::give_up() noexcept {
     tell(phase::given_up);
-    for (auto& each : members_) each.thread.join();
+    for (auto& each : members_)
+        if (each.thread.joinable()) each.thread.join();
 }
 
 void crew::tell(phase const next) noexcept {
@@ -151,7 +163,9 @@ void crew::tell(phase const next) noexcept {
 
 void crew::serve(member& one) noexcept {
     try {
+        settle(one);
         make(one);
+        if (options_.on_thread_start) options_.on_thread_start(one.number);
     } catch (...) {
         one.failure = std::current_exception();
     }
@@ -164,7 +178,7 @@ void crew::serve(member& one) noexcept {
     exchange_current_executor(nullptr);
 }
 
-void crew::make(member& one) {
+void crew::settle(member const& one) {
     set_thread_name(options_.thread_name.substr(0, 15 - 1 - std::to_string(one.number).size()) + "-" +
                     std::to_string(one.number));
     // A thread inherits the mask of the one that starts it, which may be a pinned worker.
@@ -172,10 +186,12 @@ void crew::make(member& one) {
         pin(*cpu);
     else if (unpinned_.bits != cpu_mask().bits)
         (void)set_cpu_mask(unpinned_);
+}
+
+void crew::make(member& one) {
     auto options = options_;
     options.is_closed_world = false; // to have nothing to do is no deadlock here
     one.loop = std::make_unique<worker>(make_driver_(one.number), std::move(options));
-    if (options_.on_thread_start) options_.on_thread_start(one.number);
 }
 
 bool crew::wait_for_the_others() noexcept {

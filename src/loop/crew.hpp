@@ -22,16 +22,22 @@ namespace pitsaw::inline v0 {
 /// together, when all of them are there, and end together: first every loop ends, and when none runs that
 /// could touch another worker, each thread destroys its own.
 ///
-/// Lifetime: the runtime's. Threads: made and destroyed by one; nothing else is called meanwhile but `first`
+/// Lifetime: the runtime's. Threads: made and destroyed by one; nothing else is called meanwhile but `at`
 /// and `members`. Errors: those of `runtime`'s constructor.
 class crew {
   public:
     /// `make_driver` is called when the options have been found to be possible, and not after this.
-    crew(runtime::driver_maker const& make_driver, runtime_options options);
+    enum class run_by : std::uint8_t {
+        threads, ///< each but the first has one of its own
+        steps,   ///< whoever made it calls `worker::step` of each, from one thread
+    };
+    crew(runtime::driver_maker const& make_driver, runtime_options options, run_by how);
     crew(crew&&) = delete;
     ~crew();
 
-    [[nodiscard]] worker& first() const noexcept { return *first_; }
+    [[nodiscard]] worker& at(std::uint32_t number) const noexcept {
+        return number == 0 ? *first_ : *members_[number - 1].loop;
+    }
     [[nodiscard]] std::span<executor* const> members() const noexcept { return all_; }
 
   private:
@@ -52,11 +58,13 @@ class crew {
     enum class phase : std::uint8_t { beginning, running, given_up };
 
     void begin();
+    void begin_threads();
     void share();
     void introduce(worker& each, std::uint32_t number) noexcept;
     void give_up() noexcept;
     void serve(member& one) noexcept;
     void make(member& one);
+    void settle(member const& one);
     [[nodiscard]] bool wait_for_the_others() noexcept;
     void wait_for_all_ends() noexcept;
     void tell(phase next) noexcept;
@@ -66,6 +74,7 @@ class crew {
     static void nothing_to_destroy(void*) {}
 
     runtime_options const options_;
+    run_by const how_;
     runtime::driver_maker const& make_driver_; ///< while it begins
     cpu_mask unpinned_;                        ///< set once: where who made the runtime may run
     blocking_pool blocking_;                   ///< before the workers, which use it, as the next

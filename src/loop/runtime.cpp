@@ -24,15 +24,19 @@ runtime::runtime(std::unique_ptr<driver> own, runtime_options options) {
             std::make_error_code(std::errc::invalid_argument),
             "runtime_options::workers: a runtime that is given one driver has one worker; "
             "give it a function that makes one for each");
-    crew_ = std::make_unique<crew>([&own](std::uint32_t) { return std::move(own); }, std::move(options));
+    crew_ = std::make_unique<crew>([&own](std::uint32_t) { return std::move(own); }, std::move(options),
+                                   crew::run_by::threads);
 }
 
 runtime::runtime(driver_maker const& make_driver, runtime_options options)
-    : crew_(std::make_unique<crew>(make_driver, std::move(options))) {}
+    : crew_(std::make_unique<crew>(make_driver, std::move(options), crew::run_by::threads)) {}
+
+runtime::runtime(by_steps, driver_maker const& make_driver, runtime_options options)
+    : crew_(std::make_unique<crew>(make_driver, std::move(options), crew::run_by::steps)) {}
 
 runtime::~runtime() = default;
 
-worker& runtime::loop() const noexcept { return crew_->first(); }
+worker& runtime::loop(std::uint32_t const number) const noexcept { return crew_->at(number); }
 
 executor_ref runtime::get_executor(std::uint32_t const number) const noexcept {
     check(number < worker_count(), "runtime::get_executor: there is no worker of this number");

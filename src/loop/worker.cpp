@@ -62,8 +62,10 @@ void worker::check_nothing_is_left() const noexcept {
     check(operations == 0, "a runtime was destroyed with operations in flight");
     check(ready.empty(), "a runtime was destroyed with work that had not ended: a coroutine is ready to run");
     check(foreign == 0,
-          "a runtime was destroyed with work that had not ended: a foreign coroutine or thread, "
-          "a portal or another worker still needs it");
+          "a runtime was destroyed with work that had not ended: a foreign coroutine, a thread or a "
+          "portal still needs it");
+    check(away == 0,
+          "a runtime was destroyed with work that had not ended: another worker has a child of it");
     check(
         shared == nullptr || !shared->is_open_at(number),
         "a runtime was destroyed with work that had not ended: a child that was spawned for anywhere waits");
@@ -118,8 +120,8 @@ void worker::run(bool const& is_done) noexcept {
 void worker::step(bool const& is_done) noexcept {
     be_at_home();
     is_running_.store(true, std::memory_order_relaxed);
-    for (std::uint32_t resumes = 0; resumes < resumes_min && !is_done; ++resumes) {
-        if (!has_next()) break;
+    // What is open is had with the poll, one at a time: others of the runtime have their turns in between.
+    for (std::uint32_t resumes = 0; resumes < resumes_min && !ready.empty() && !is_done; ++resumes) {
         auto const next = ready.pop();
         if (guide != nullptr) guide->resumes(*next.next, next.how);
         resume(next);
@@ -248,7 +250,7 @@ void worker::deliver(std::size_t const count) noexcept {
 
 void worker::look_for_deadlock() noexcept {
     if (!options_.is_closed_world || timers.next_wake() != never) return;
-    if (operations != 0 || foreign != 0) return;
+    if (operations != 0 || foreign != 0 || away != 0) return;
     if (observer != nullptr) return observer->on_deadlock();
     check(false, "deadlock: every task waits, and nothing is left that could wake one");
 }

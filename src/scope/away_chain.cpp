@@ -11,7 +11,7 @@ void away_chain::take_leave(environment const& of, promise_header& by) noexcept 
     above_ = &by;
     env_ = of;
     env_.memory = nullptr;
-    ++home_->foreign;
+    ++home_->away;
     traveller_.resume = arrives;
 }
 
@@ -39,7 +39,7 @@ void away_chain::arrive() noexcept {
         // acquire: pairs with asked(); the bit of the stop's source, where a stop was first.
         place_.fetch_or(reinterpret_cast<std::uintptr_t>(&here), std::memory_order_acquire);
     }
-    if (is_at_home()) --home_->foreign;
+    if (is_at_home()) --home_->away;
     auto* const root = make();
     if (root != nullptr) {
         root->begin_chain(chain_, env_, above_);
@@ -63,7 +63,7 @@ std::coroutine_handle<> away_chain::leave() noexcept {
     if (stop_.close())
         go_home();
     else
-        ++env_.executor->foreign; // the stop that is on its way here comes home with the end
+        ++env_.executor->away; // the stop that is on its way here comes home with the end
     return std::noop_coroutine();
 }
 
@@ -74,7 +74,7 @@ void away_chain::go_home() noexcept {
 
 void away_chain::comes_home(void* const where) {
     auto& self = static_cast<traveller*>(where)->self;
-    --self.home_->foreign;
+    --self.home_->away;
     self.returned(self.how_).resume();
 }
 
@@ -91,7 +91,7 @@ void away_chain::asked(waiter& waiting) noexcept {
 void away_chain::stop_arrived(void* const self, bool const is_closed) noexcept {
     auto& away = *static_cast<away_chain*>(self);
     if (!is_closed) return away.chain_.ask_to_stop();
-    --away.env_.executor->foreign;
+    --away.env_.executor->away;
     away.go_home();
 }
 

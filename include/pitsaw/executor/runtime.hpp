@@ -117,6 +117,11 @@ class runtime {
     using driver_maker = std::function<std::unique_ptr<driver>(std::uint32_t worker)>;
     explicit runtime(driver_maker const& make_driver, runtime_options options = {});
 
+    /// The same where no thread runs any of them: who made it drives each by `loop(number).step`, from one
+    /// thread, as a simulated world does.
+    struct by_steps {};
+    runtime(by_steps, driver_maker const& make_driver, runtime_options options = {});
+
     runtime(runtime&&) = delete;
     ~runtime();
 
@@ -134,8 +139,8 @@ class runtime {
     /// system's; `operation_not_supported` where nothing is recorded; none: it is saved.
     [[nodiscard]] std::error_code save_record(char const* path) const noexcept;
 
-    /// The loop itself, for whoever drives or observes it from below: `sync_wait`, a simulated world.
-    [[nodiscard]] worker& loop() const noexcept;
+    /// A loop itself, for whoever drives or observes it from below: `sync_wait`, a simulated world.
+    [[nodiscard]] worker& loop(std::uint32_t number = 0) const noexcept;
 
   private:
     std::unique_ptr<crew> crew_;

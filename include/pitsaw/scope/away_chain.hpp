@@ -28,6 +28,7 @@ namespace pitsaw::inline v0 {
 /// One that is offered has no place when it departs. `place_` says who has taken it, and whether a stop was
 /// asked for before: a read-modify-write each, of which the second sees the first. Who starts it after a stop
 /// sees the stop source's bit; a stop that comes after the start knows where to.
+/// tests/model/away_chain_test.cpp explores it.
 ///
 /// | `place_`       | written by                     | meaning                                         |
 /// |----------------|--------------------------------|-------------------------------------------------|

@@ -1,5 +1,6 @@
 #pragma once
 #include <pitsaw/executor/executor_ref.hpp>
+#include <pitsaw/io/result.hpp>
 #include <pitsaw/scope/task_group.hpp>
 #include <pitsaw/task/task.hpp>
 #include <pitsaw/task/this_task.hpp>

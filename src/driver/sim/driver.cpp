@@ -35,9 +35,12 @@ sim_driver::sim_driver(sim_driver_options options, sim_observer* observer, sim_n
 sim_driver::sim_driver(sim_driver_options options, sim_observer* observer, std::unique_ptr<sim_network> own,
                        sim_network* shared, sim_host on)
     : options_(options), observer_(observer), random_(options.seed), own_network_(std::move(own)),
-      network_(own_network_ ? own_network_.get() : shared), host_(on) {}
+      network_(own_network_ ? own_network_.get() : shared), host_(on) {
+    network_->subscribe(host_, news_);
+}
 
 sim_driver::~sim_driver() {
+    network_->unsubscribe(host_, news_);
     if (counts_.in_flight == 0) return;
     auto const oldest = std::ranges::min_element(
         records_, {}, [](record const& r) { return r.at == stage::free ? UINT64_MAX : r.sequence; });
@@ -263,6 +266,7 @@ void sim_driver::cut_off() {
     check_home();
     own_time_ = now();
     is_cut_off_ = true;
+    network_->unsubscribe(host_, news_);
     for (std::uint32_t which = 0; which < records_.size(); ++which) {
         auto const& r = records_[which];
         bool const is_close = r.op == nullptr || r.op->code == op_code::close;
