@@ -4,12 +4,14 @@
 
 #include <pitsaw/model/explore.hpp>
 #include <pitsaw/sync/auto_reset_event.hpp>
+#include <pitsaw/sync/barrier.hpp>
 #include <pitsaw/sync/condition.hpp>
 #include <pitsaw/sync/latch.hpp>
 #include <pitsaw/sync/manual_reset_event.hpp>
 #include <pitsaw/sync/mutex.hpp>
 #include <pitsaw/sync/once.hpp>
 #include <pitsaw/sync/semaphore.hpp>
+#include <pitsaw/sync/shared_mutex.hpp>
 #include <pitsaw/task/child.hpp>
 
 #include <gtest/gtest.h>
@@ -180,6 +182,41 @@ void a_stop_meets_the_hand_over_of_a_mutex() {
     require(static_cast<bool>(of.try_lock()), "nobody holds it");
 }
 
+/// A writer that gives up while the reader before it goes lets the reader behind it go.
+void a_writer_gives_up_between_readers() {
+    shared_mutex of;
+    worker_by_hand here;
+    auto reading = of.try_lock_shared();
+    chain writer(here, [&] { return of.lock(); });
+    chain reader(here, [&] { return of.lock_shared(); });
+    thread other([&] { reading.unlock(); });
+    writer.stop();
+    if (writer.has_completed()) writer.value().unlock();
+    require(reader.has_completed(), "nobody writes");
+    other.join();
+    reader.value().unlock();
+    require(static_cast<bool>(of.try_lock()), "nobody holds it");
+}
+
+/// Who is stopped at a barrier has arrived in this phase, and is not expected in the next.
+void a_stop_meets_the_last_arrival() {
+    barrier of(2);
+    var<int> data = 0;
+    worker_by_hand here;
+    chain waits(here, [&] { return of.arrive_and_wait(); });
+    thread other([&] {
+        worker_by_hand there;
+        chain first(there, [&] { return of.arrive_and_wait(); });
+        require(first.has_completed(), "both have arrived");
+        data = 1;
+        of.arrive_and_drop();
+    });
+    waits.stop();
+    if (!waits.has_completed()) return;
+    chain again(here, [&] { return of.arrive_and_wait(); });
+    require(again.has_completed() && data == 1, "both have arrived once more");
+}
+
 /// LW1, LW5: `set` is seen whenever it comes, and who was let go may destroy the event.
 void a_set_meets_a_wait_and_the_end_of_the_event() {
     auto gate = std::make_unique<manual_reset_event>();
@@ -317,6 +354,8 @@ std::vector<std::pair<char const*, std::function<void()>>> const bodies{
     {"permits cross workers", permits_cross_workers},
     {"a mutex crosses workers", a_mutex_crosses_workers},
     {"a stop meets the hand-over of a mutex", a_stop_meets_the_hand_over_of_a_mutex},
+    {"a writer gives up between readers", a_writer_gives_up_between_readers},
+    {"a stop meets the last arrival", a_stop_meets_the_last_arrival},
     {"a set meets a wait and the end of the event", a_set_meets_a_wait_and_the_end_of_the_event},
     {"a set meets a look and the end of the event", a_set_meets_a_look_and_the_end_of_the_event},
     {"a stop meets a set", a_stop_meets_a_set},

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace ps = pitsaw;
 using ps::random_source;
@@ -198,6 +199,33 @@ TEST_P(primitives_between_threads, readers_share_and_writers_do_not) {
 TEST_P(primitives_between_threads, no_set_of_an_event_is_lost) { play<one_signal>(GetParam(), 100'000); }
 TEST_P(primitives_between_threads, a_gate_that_opens_lets_all_go) { play<gate>(GetParam(), 100'000); }
 TEST_P(primitives_between_threads, no_notification_is_lost) { play<orders>(GetParam(), 100'000); } // LW1, LW2
+
+/// Two mutexes, sixteen tasks on two threads, a million locks. Nothing else could wake a worker.
+TEST_P(primitives_between_threads, a_million_locks_lose_no_wake) { // LW12
+    constexpr int locks_of_a_task = 1'000'000 / 16;
+    ps::mutex left, right;
+    int lefts = 0, rights = 0; // no atomics: TSan watches
+    auto const locks = [](ps::mutex& of, int& count) -> ps::task<> {
+        for (int i = 0; i < locks_of_a_task; ++i) {
+            auto const held = co_await of.lock();
+            if (++count % 64 == 0) co_await ps::this_task::yield();
+        }
+    };
+    auto const work = [&]() -> ps::task<> {
+        auto const body = [&](ps::task_group& group) -> ps::task<> {
+            for (int i = 0; i < 4; ++i) {
+                group.spawn(locks, std::ref(left), std::ref(lefts));
+                group.spawn(locks, std::ref(right), std::ref(rights));
+            }
+            co_return;
+        };
+        co_await ps::task_group::run(body);
+    };
+    ps::testing::run_on_two_threads(work, work,
+                                    [] { return ps::runtime(ps::testing::make_driver(GetParam())); });
+    EXPECT_EQ(lefts, 500'000);
+    EXPECT_EQ(rights, 500'000);
+}
 
 INSTANTIATE_TEST_SUITE_P(drivers, primitives_between_threads, ps::testing::every_driver(),
                          ps::testing::name_of_driver);

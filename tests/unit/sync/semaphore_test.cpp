@@ -20,7 +20,10 @@ using namespace ps::testing;
 
 namespace {
 
-static_assert(sizeof(ps::semaphore) <= 32);
+// What docs/guide/sync.md says of a wait.
+static_assert(sizeof(ps::acquire_awaiter) <= 80);
+static_assert(sizeof(ps::mutex::lock_awaiter) <= 80);
+static_assert(sizeof(ps::condition::wait_awaiter) <= 80);
 
 /// Takes `count` permits, notes `name`, keeps them for 1 ms.
 ps::task<> note_turn(ps::semaphore& of, std::size_t count, std::string name, std::vector<std::string>& log) {
