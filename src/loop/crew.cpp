@@ -64,7 +64,8 @@ void pin(std::uint32_t const cpu) {
 } // namespace
 
 crew::crew(runtime::driver_maker const& make_driver, runtime_options options, run_by const how)
-    : options_(possible(std::move(options))), how_(how), make_driver_(make_driver), blocking_(options_.blocking) {
+    : options_(possible(std::move(options))), how_(how), make_driver_(make_driver),
+      blocking_(options_.blocking) {
     all_.reserve(options_.workers);
     bool const is_pinned = !options_.cpus.empty();
     auto const* const here = current_executor();

@@ -26,11 +26,11 @@ namespace pitsaw::inline v0 {
 /// and `members`. Errors: those of `runtime`'s constructor.
 class crew {
   public:
-    /// `make_driver` is called when the options have been found to be possible, and not after this.
     enum class run_by : std::uint8_t {
         threads, ///< each but the first has one of its own
         steps,   ///< whoever made it calls `worker::step` of each, from one thread
     };
+    /// `make_driver` is called when the options have been found to be possible, and not after this.
     crew(runtime::driver_maker const& make_driver, runtime_options options, run_by how);
     crew(crew&&) = delete;
     ~crew();

@@ -48,7 +48,7 @@ class executor {
     std::uint32_t unwinding = 0; ///< how many stopped frames are being destroyed
     blocking_pool* blocking = nullptr;  ///< set once: the runtime's, for what would hold the worker up
     bool has_virtual_time = false;      ///< set once: time passes only where the driver says so
-    std::uint32_t away = 0;      ///< chains, and stops of them, on their way between workers
+    std::uint32_t away = 0;             ///< chains, and stops of them, on their way between workers
     std::span<executor* const> workers; ///< set once: those of the runtime, this one included
     cpu_mask const* unpinned = nullptr; ///< set once: where threads that it starts may run; null: as it may
 

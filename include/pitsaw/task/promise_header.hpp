@@ -38,9 +38,9 @@ struct boundary {
     promise_header* root = nullptr;    ///< the chain's first header: set once, before the start
     waiter* waiting = nullptr;         ///< the stop slot: set and cleared by the leaf
     on_child_ended child_ended;        ///< set once; returns what runs next
-    std::uint32_t swallowed_stops = 0; ///< by `as_outcome`, in a row
-    bool is_race = false; ///< set once: the scope may end this child for another's sake, or a clock's
     std::uint32_t number = 0;          ///< the chain's, from when it is first asked for on
+    std::uint16_t swallowed_stops = 0; ///< by `as_outcome`, in a row, modulo its range
+    bool is_race = false; ///< set once: the scope may end this child for another's sake, or a clock's
 
     explicit boundary(on_child_ended ended) noexcept : child_ended(ended) {}
     boundary(boundary&&) = delete;
