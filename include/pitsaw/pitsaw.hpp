@@ -16,8 +16,10 @@
 #include <pitsaw/net/endpoint.hpp>
 #include <pitsaw/net/tcp_listener.hpp>
 #include <pitsaw/net/tcp_stream.hpp>
+#include <pitsaw/scope/on_each_worker.hpp>
 #include <pitsaw/scope/portal.hpp>
 #include <pitsaw/scope/shield.hpp>
+#include <pitsaw/scope/strand.hpp>
 #include <pitsaw/scope/task_group.hpp>
 #include <pitsaw/scope/unconstrained.hpp>
 #include <pitsaw/scope/when_all.hpp>

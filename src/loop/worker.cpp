@@ -51,16 +51,25 @@ worker::~worker() {
     wait_for_posters();
     take_inbox();
     end_abandoned();
-    check(operations == 0, "a runtime was destroyed with operations in flight");
-    check(
-        ready.empty() && foreign == 0,
-        "a runtime was destroyed with work that had not ended: a foreign coroutine or thread still needs it");
+    check_nothing_is_left();
     // What is left are descriptors that were discarded: nobody's event is in there.
     auto const deadline = saturating_add(now(), time_for_discards_max);
     for (auto left = driver_->drain(events_, deadline); left.remaining != 0;
          left = driver_->drain(events_, deadline))
         if (now() >= deadline) break; // the driver's destructor names what remains
     tell_of_untold_errors();
+}
+
+void worker::check_nothing_is_left() const noexcept {
+    check(operations == 0, "a runtime was destroyed with operations in flight");
+    check(ready.empty(), "a runtime was destroyed with work that had not ended: a coroutine is ready to run");
+    check(foreign == 0,
+          "a runtime was destroyed with work that had not ended: a foreign coroutine or thread, "
+          "a portal or another worker still needs it");
+    check(
+        shared == nullptr || !shared->is_open_at(number),
+        "a runtime was destroyed with work that had not ended: a child that was spawned for anywhere waits");
+    check(timers.empty(), "a runtime was destroyed with work that had not ended: a timer waits");
 }
 
 void worker::request_stop(stop_reason const why) noexcept {
@@ -95,7 +104,10 @@ void worker::run(bool const& is_done) noexcept {
     polled_at_ = now();
     if (recorder != nullptr) recorder->set_time(polled_at_);
     while (!is_done) {
-        resume_ready(is_done);
+        if (shared == nullptr) [[likely]]
+            resume_ready(is_done);
+        else
+            resume_ready_or_open(is_done);
         if (!is_done) poll_once(true);
     }
     deliver(driver_->poll(events_, time_point::min())); // what was discarded last is to be closed now
@@ -106,7 +118,8 @@ void worker::run(bool const& is_done) noexcept {
 void worker::step(bool const& is_done) noexcept {
     be_at_home();
     is_running_.store(true, std::memory_order_relaxed);
-    for (std::uint32_t resumes = 0; resumes < resumes_min && !ready.empty() && !is_done; ++resumes) {
+    for (std::uint32_t resumes = 0; resumes < resumes_min && !is_done; ++resumes) {
+        if (!has_next()) break;
         auto const next = ready.pop();
         if (guide != nullptr) guide->resumes(*next.next, next.how);
         resume(next);
@@ -125,11 +138,28 @@ void worker::end_abandoned() noexcept {
 void worker::resume_ready(bool const& is_done) noexcept {
     for (std::uint32_t resumes = 1; !ready.empty() && !is_done; ++resumes) {
         resume_one();
-        if (resumes >= resumes_between_polls_) break;
-        if ((resumes % resumes_between_clock_reads == 0 || hops.is_spent()) && // spent: that one was long
-            saturating_difference(now(), polled_at_) >= time_between_polls_max)
-            break;
+        if (is_poll_due(resumes)) break;
     }
+}
+
+void worker::resume_ready_or_open(bool const& is_done) noexcept {
+    for (std::uint32_t resumes = 1; has_next() && !is_done; ++resumes) {
+        resume_one();
+        if (is_poll_due(resumes)) break;
+    }
+}
+
+bool worker::is_poll_due(std::uint32_t const resumes) const noexcept {
+    return resumes >= resumes_between_polls_ ||
+           ((resumes % resumes_between_clock_reads == 0 || hops.is_spent()) && // spent: that one was long
+            saturating_difference(now(), polled_at_) >= time_between_polls_max);
+}
+
+void worker::offer(continuation& to) noexcept {
+    if (shared == nullptr)
+        ready.push(to, resume_as::callback);
+    else
+        shared->offer(number, to);
 }
 
 void worker::resume_one() noexcept { resume(ready.pop()); }
@@ -165,9 +195,14 @@ void worker::take_inbox() noexcept {
 
 void worker::poll_once(bool const may_wait) noexcept {
     take_inbox();
-    if (may_wait) look_for_deadlock();
-    auto const until = may_wait && ready.empty() ? timers.next_wake() : time_point::min();
+    bool sleeps = may_wait && ready.empty();
+    if (shared != nullptr) [[unlikely]]
+        sleeps = is_to_sleep_among_others(may_wait);
+    if (sleeps) look_for_deadlock();
+    auto const until = sleeps && ready.empty() ? timers.next_wake() : time_point::min();
     auto const count = driver_->poll(events_, until);
+    if (shared != nullptr && sleeps) [[unlikely]]
+        shared->rise(number, ready, count != 0);
     ++turn_;
     if (observer != nullptr) [[unlikely]]
         observer->before_delivery(turn_);
@@ -183,6 +218,16 @@ void worker::poll_once(bool const may_wait) noexcept {
         resumes_between_polls_ *= 2;
 }
 
+bool worker::is_to_sleep_among_others(bool const may_wait) noexcept {
+    if (!ready.empty()) {
+        shared->take_with_the_poll(number, ready);
+        return false;
+    }
+    if (may_wait) return !shared->find_or_fall_asleep(number, ready);
+    if (!shared->take(number, ready)) (void)shared->steal(number, ready); // it is driven by steps
+    return false;
+}
+
 void worker::deliver(std::size_t const count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
         if (recorder != nullptr) recorder->note(events_[i]);
@@ -191,7 +236,7 @@ void worker::deliver(std::size_t const count) noexcept {
 }
 
 void worker::look_for_deadlock() noexcept {
-    if (!options_.is_closed_world || !ready.empty() || timers.next_wake() != never) return;
+    if (!options_.is_closed_world || timers.next_wake() != never) return;
     if (operations != 0 || foreign != 0) return;
     if (observer != nullptr) return observer->on_deadlock();
     check(false, "deadlock: every task waits, and nothing is left that could wake one");

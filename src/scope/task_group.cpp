@@ -31,11 +31,15 @@ void task_group::require_room() const {
                                 "task_group::spawn: children_max are alive; co_await group.room() first");
 }
 
-void task_group::adopt(group_child& node, promise_header& root) noexcept {
-    root.begin_chain(node, env, outer);
+void task_group::take_in(group_child& node) noexcept {
     children_.push_back(node);
     ++alive_;
     ++pending_;
+}
+
+void task_group::adopt(group_child& node, promise_header& root) noexcept {
+    root.begin_chain(node, env, outer);
+    take_in(node);
     on().ready.push(root, resume_as::coroutine, env.level);
 }
 

@@ -84,6 +84,24 @@ inline result masked(surroundings& at) {
 inline result elsewhere(surroundings& at) {
     co_return co_await with_executor(at.world->get_runtime().get_executor(), sleeps(at));
 }
+inline result in_turn(surroundings& at) {
+    strand one(at.world->get_runtime().get_executor());
+    auto const step = [&at]() -> result { co_return co_await sleeps(at); };
+    auto const both = co_await when_all(one.run(step), one.run(step));
+    co_return both.has_value() ? io_result<void>() : std::unexpected(both.error());
+}
+inline result child_of_a_named_worker(surroundings& at) {
+    auto const body = [&at](task_group& group) -> result {
+        auto const child = [&at]() -> result { co_return co_await sleeps(at); };
+        for (int i = 0; i < 3; ++i) group.spawn_on(at.world->get_runtime().get_executor(), child);
+        co_return {};
+    };
+    co_return co_await task_group::run(body);
+}
+inline result everywhere(surroundings& at) {
+    auto const each = [&at](std::uint32_t) -> result { co_return co_await sleeps(at); };
+    co_return co_await on_each_worker(each);
+}
 inline result with_other_memory(surroundings& at) {
     auto const body = [&at](task_group& group) -> result {
         for (int i = 0; i < 3; ++i) group.spawn(sleeps(at)); // nodes of that memory

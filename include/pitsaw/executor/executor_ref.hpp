@@ -11,12 +11,14 @@
 #include <coroutine>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <string_view>
 
 namespace pitsaw::inline v0 {
 
 class blocking_pool;
 class buffer_pool;
+struct cpu_mask;
 class driver;
 class flight_recorder;
 struct event;
@@ -44,8 +46,10 @@ class executor {
     std::uint32_t abandoned = 0; ///< of these, whose owner is gone: each frees itself at its final event
     std::uint32_t foreign = 0;   ///< promises by other threads to post here: portals, foreign awaitables
     std::uint32_t unwinding = 0; ///< how many stopped frames are being destroyed
-    blocking_pool* blocking = nullptr; ///< set once: the runtime's, for what would hold the worker up
-    bool has_virtual_time = false;     ///< set once: time passes only where the driver says so
+    std::span<executor* const> workers; ///< set once: those of the runtime, this one included
+    cpu_mask const* unpinned = nullptr; ///< set once: where threads that it starts may run; null: as it may
+    blocking_pool* blocking = nullptr;  ///< set once: the runtime's, for what would hold the worker up
+    bool has_virtual_time = false;      ///< set once: time passes only where the driver says so
 
     /// Appends `to` to the ready queue from its worker and from anywhere else. A header has its priority in
     /// its environment; a callback waits with that of `level`.
@@ -54,6 +58,9 @@ class executor {
     /// The same, but behind everything that other threads had posted with this priority before this call,
     /// from its worker too.
     void post_in_order(continuation& to, resume_as how, priority level = priority::normal) noexcept;
+
+    /// Appends a callback that any worker of the runtime may run instead. From its worker.
+    virtual void offer(continuation& to) noexcept { ready.push(to, resume_as::callback); }
 
     /// Parks a hop whose budget is spent, behind the others or before them; returns what the hop resumes
     /// instead: nothing.
@@ -133,6 +140,9 @@ class executor_ref {
     [[nodiscard]] executor& operator*() const noexcept { return *named_; }
     [[nodiscard]] executor* operator->() const noexcept { return named_; }
     [[nodiscard]] explicit operator bool() const noexcept { return named_ != nullptr; }
+
+    /// The workers of its runtime, in their order.
+    [[nodiscard]] std::span<executor* const> workers() const noexcept { return named_->workers; }
 
     /// Whether the calling thread is this worker.
     [[nodiscard]] bool is_current() const noexcept { return named_ == current_executor(); }

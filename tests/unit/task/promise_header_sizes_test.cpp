@@ -64,7 +64,7 @@ constexpr size_row sizes[] = {
     {"in<task<int>>", sizeof(in_awaiter<task<int>>), 280},
     {"stop_scope", sizeof(stop_scope), 88},
     {"shield<task<int>>", sizeof(shield_awaiter<task<int>>), 96},
-    {"with_executor<task<int>>", sizeof(with_executor(executor_ref(), std::declval<task<int>>())), 112},
+    {"with_executor<task<int>>", sizeof(with_executor(executor_ref(), std::declval<task<int>>())), 272},
     {"with_timeout<task<int>>", sizeof(with_deadline_awaiter<task<int>>), 184},
     {"when_all of two task<int>", sizeof(when_all_awaiter<task<int>, task<int>>), 224},
     {"when_any of two task<int>", sizeof(when_any_awaiter<task<int>, task<int>>), 224},
@@ -72,6 +72,7 @@ constexpr size_row sizes[] = {
     {"task_group", sizeof(task_group), 264},
     {"run_group", sizeof(run_group_awaiter<nothing_body>), 320},
     {"child of a group", sizeof(group_node<int>), 64},
+    {"child on another worker", sizeof(away_child<task<> (*)()>), 328},
 };
 
 // The cost of each await site, visible: whoever changes a size changes this table and says so.
