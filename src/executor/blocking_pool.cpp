@@ -5,6 +5,7 @@
 #include "os/posix/thread.hpp"
 
 #include <pitsaw/base/check.hpp>
+#include <pitsaw/executor/executor_ref.hpp>
 
 #include <algorithm>
 #include <condition_variable>
@@ -52,7 +53,13 @@ struct blocking_pool::parts {
 };
 
 blocking_pool::parts::parts(blocking_options how) : options(std::move(how)) {
-    knows_where = get_cpu_mask(where) == 0;
+    auto const* const here = current_executor();
+    if (here != nullptr && here->unpinned != nullptr) {
+        where = *here->unpinned;
+        knows_where = true;
+    } else {
+        knows_where = get_cpu_mask(where) == 0;
+    }
 }
 
 blocking_pool::blocking_pool(blocking_options options) {

@@ -5,6 +5,7 @@
 
 #include <pitsaw/scope/task_group.hpp>
 #include <pitsaw/scope/with_deadline.hpp>
+#include <pitsaw/scope/with_executor.hpp>
 #include <pitsaw/task/as_outcome.hpp>
 #include <pitsaw/task/blocking.hpp>
 #include <pitsaw/task/this_task.hpp>
@@ -290,6 +291,33 @@ task<io_result<void>> waits_in_jobs() {
 }
 TEST_P(blocking_pool_on, a_job_may_run_a_runtime_of_its_own_and_a_stop_waits_for_those_that_do) {
     run(waits_in_jobs());
+}
+
+/// Where jobs of the runtime's pool and of one that a task makes may run.
+task<> looks_from_a_pinned_worker(cpu_mask const where) {
+    cpu_mask here;
+    EXPECT_EQ(get_cpu_mask(here), 0);
+    cpu_mask of_the_runtimes, of_its_own;
+    co_await blocking([&] { EXPECT_EQ(get_cpu_mask(of_the_runtimes), 0); });
+    blocking_pool own;
+    co_await blocking(own, [&] { EXPECT_EQ(get_cpu_mask(of_its_own), 0); });
+    EXPECT_EQ(of_the_runtimes.bits, where.bits);
+    EXPECT_EQ(of_its_own.bits, where.bits);
+}
+TEST(blocking_pool, of_a_runtime_with_pinned_workers_runs_where_the_runtime_was_made) {
+    cpu_mask where;
+    ASSERT_EQ(get_cpu_mask(where), 0);
+    std::uint32_t first = 0;
+    while ((where.bits[first / 64] >> (first % 64) & 1) == 0) ++first;
+    runtime_options options;
+    options.workers = 2;
+    options.cpus = {first};
+    runtime rt([](std::uint32_t) { return make_driver(driver_name{"epoll"}); }, options);
+    auto const on_both = [&]() -> task<> {
+        co_await looks_from_a_pinned_worker(where);
+        co_await with_executor(rt.get_executor(1), looks_from_a_pinned_worker, where);
+    };
+    EXPECT_TRUE(sync_wait(rt, on_both()).has_value());
 }
 
 TEST(blocking_pool, bounds_of_nothing_are_refused) {

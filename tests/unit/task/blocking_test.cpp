@@ -57,7 +57,9 @@ TEST_P(blocking_on, gives_back_what_the_function_returns) { run(returns_every_ki
 task<io_result<void>> throws() {
     auto const end = co_await as_outcome(blocking([]() -> int { throw std::runtime_error("from there"); }));
     EXPECT_TRUE(end.has_exception());
-    if (end.has_exception()) EXPECT_EQ(text_of(end.exception()), "from there");
+    if (end.has_exception()) {
+        EXPECT_EQ(text_of(end.exception()), "from there");
+    }
     co_return {};
 }
 TEST_P(blocking_on, what_the_function_throws_arrives_at_the_awaiter) { run(throws()); }
