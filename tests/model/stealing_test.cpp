@@ -110,7 +110,7 @@ class idle_one final : public sleeper {
 
     /// Until it has run so many.
     void run(stealing& all, std::uint32_t const number, int left) {
-        ready_queue ready;
+        ready_levels ready;
         while (left != 0) {
             bool const sleeps = ready.empty() && !all.find_or_fall_asleep(number, ready);
             if (sleeps) {

@@ -121,7 +121,7 @@ TEST(stealing, what_overflows_a_ring_is_the_oldest_and_is_asked_for_with_each_po
     all.enlist(owner);
     std::array<offered_by_hand, 5> made;
     for (auto& each : made) all.offer(0, each); // the first two go to the queue of all
-    ps::ready_queue ready;
+    ps::ready_levels ready;
     all.take_with_the_poll(0, ready);
     EXPECT_EQ(ready.pop().next, &made[0]);
     EXPECT_EQ(ready.pop().next, &made[2]);
@@ -142,7 +142,7 @@ TEST(stealing, a_thief_takes_half_and_leaves_the_rest_of_it_open_to_others) {
     std::array<noted_sleeper, 3> workers_of_it;
     for (auto& each : workers_of_it) all.enlist(each);
     std::array<offered_by_hand, 10> made;
-    ps::ready_queue ready;
+    ps::ready_levels ready;
     EXPECT_FALSE(all.find_or_fall_asleep(1, ready));
     EXPECT_FALSE(all.find_or_fall_asleep(2, ready));
     for (auto& each : made) all.offer(0, each);
@@ -164,7 +164,7 @@ TEST(stealing, one_that_was_woken_and_has_work_by_now_leaves_it_to_the_next) {
     ps::stealing all;
     std::array<noted_sleeper, 3> workers_of_it;
     for (auto& each : workers_of_it) all.enlist(each);
-    ps::ready_queue ready;
+    ps::ready_levels ready;
     EXPECT_FALSE(all.find_or_fall_asleep(1, ready));
     EXPECT_FALSE(all.find_or_fall_asleep(2, ready));
     offered_by_hand made;
