@@ -88,7 +88,10 @@ ps::task<> busy(balance& books, std::uint32_t const kind, std::uint32_t const le
         };
         for (std::uint32_t i = 1; i <= 3; ++i) {
             auto const on = (worker + i) % static_cast<std::uint32_t>(all.size());
-            group.spawn_on(*all[on], child, kind * 3 + i, levels - 1, on);
+            if (i == 3)
+                group.spawn_anywhere(child, kind * 3 + i, levels - 1, on);
+            else
+                group.spawn_on(*all[on], child, kind * 3 + i, levels - 1, on);
         }
         auto const next = (worker + 1) % static_cast<std::uint32_t>(all.size());
         co_await ps::with_executor(*all[next], child, kind, 0u, next);
@@ -105,7 +108,9 @@ TEST_P(many_workers, a_shutdown_at_any_moment_ends_all_that_runs_on_each) {
         auto const moment = random_time(random, 3ms);
         balance books;
         {
-            ps::runtime rt(a_driver_for_each(seed), ps::testing::workers(4));
+            auto options = ps::testing::workers(4);
+            if (seed % 2 == 0) options.scheduling = ps::scheduling::stealing;
+            ps::runtime rt(a_driver_for_each(seed), std::move(options));
             std::jthread const stopper([&] {
                 std::this_thread::sleep_for(moment);
                 rt.request_stop(ps::stop_reason::shutdown);
