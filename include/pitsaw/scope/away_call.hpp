@@ -1,4 +1,5 @@
 #pragma once
+#include <pitsaw/base/transferable.hpp>
 #include <pitsaw/scope/away_chain.hpp>
 #include <pitsaw/task/task.hpp>
 
@@ -20,6 +21,9 @@ concept task_call = std::invocable<F&, Args...> && is_task<std::invoke_result_t<
 ///
 /// Lifetime, threads, errors, stopping: as `away_chain`.
 template <class F, class... Args> class away_call : public away_chain {
+    static_assert((transferable<F> && ... && transferable<Args>),
+                  "what goes to another worker is not bound to this one: see pitsaw::transferable");
+
   public:
     using value_type = typename std::invoke_result_t<F&, Args...>::value_type;
 

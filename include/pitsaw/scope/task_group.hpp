@@ -65,6 +65,8 @@ class [[nodiscard]] room_awaiter : waiter, public intrusive_list_node {
 /// failure of the body always stops the children and is the group's. Stopping: a boundary, see `run`.
 class task_group : stop_scope {
   public:
+    using bound_to_worker = void; ///< see `transferable`
+
     task_group(task_group&&) = delete;
 
     /// Starts `work` as a child; it runs when its turn comes. A child's value is dropped, its failure is not.
@@ -95,7 +97,7 @@ class task_group : stop_scope {
     /// The same on `on`, another worker of the same runtime or the own one: `work` is called there with the
     /// arguments, and all three are destroyed there when the child has ended, before it counts as ended here.
     ///
-    /// Errors: as `spawn`; what calling `work` throws is the child's failure, and an executor of another
+    /// What is given must be `transferable`. Errors: as `spawn`; what calling `work` throws is the child's failure, and an executor of another
     /// runtime is a checked error.
     template <class F, class... Args>
         requires task_call<F, Args...>

@@ -17,6 +17,8 @@ template <class T> struct given_task {
 template <class F, class... Args> class [[nodiscard]] with_executor_awaiter final : away_call<F, Args...> {
     using call = away_call<F, Args...>;
     using value_type = typename call::value_type;
+    static_assert(transferable<value_type>,
+                  "the result comes back, so it is not bound to the other worker: see pitsaw::transferable");
 
   public:
     with_executor_awaiter(executor_ref on, F&& work, Args&&... args)
