@@ -34,9 +34,9 @@ inline constexpr bool is_bound_to_worker<Of<Parts...>> =
 /// };
 /// static_assert(!ps::transferable<std::vector<per_worker_cache*>>);
 /// ```
-/// Of pitsaw's types those say so that belong to a worker: streams and listeners, whose descriptor its driver has,
-/// leases and pools, task groups, intervals, clients. A class that holds one as a member has to say so itself, and
-/// what a lambda captures cannot be seen: give it as an argument, and it is looked at.
+/// Of pitsaw's types those say so that belong to a worker: streams and listeners, whose descriptor its
+/// driver has, leases and pools, task groups, intervals, clients. A class that holds one as a member has to
+/// say so itself, and what a lambda captures cannot be seen: give it as an argument, and it is looked at.
 template <class T>
 concept transferable = !detail::is_bound_to_worker<T>;
 

@@ -97,8 +97,8 @@ class task_group : stop_scope {
     /// The same on `on`, another worker of the same runtime or the own one: `work` is called there with the
     /// arguments, and all three are destroyed there when the child has ended, before it counts as ended here.
     ///
-    /// What is given must be `transferable`. Errors: as `spawn`; what calling `work` throws is the child's failure, and an executor of another
-    /// runtime is a checked error.
+    /// What is given must be `transferable`. Errors: as `spawn`; what calling `work` throws is the child's
+    /// failure, and an executor of another runtime is a checked error.
     template <class F, class... Args>
         requires task_call<F, Args...>
     void spawn_on(executor_ref const on, F work, Args... args) {

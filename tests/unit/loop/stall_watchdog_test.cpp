@@ -158,9 +158,7 @@ TEST(stall_watchdog, names_the_worker_that_is_held_up) { // LW9
     };
     {
         ps::runtime rt([](std::uint32_t) { return make_driver({"epoll"}); }, options);
-        auto const work = [&]() -> ps::task<> {
-            co_await ps::with_executor(rt.get_executor(1), holds_up);
-        };
+        auto const work = [&]() -> ps::task<> { co_await ps::with_executor(rt.get_executor(1), holds_up); };
         EXPECT_TRUE(ps::sync_wait(rt, work()).has_value());
     }
     ASSERT_EQ(log.reports.size(), 1u);
