@@ -45,9 +45,10 @@ class offering_executor final : public executor {
     }
 
     void run_callbacks() {
-        inbox_.take_all([this](continuation& node, std::uintptr_t const how) noexcept {
-            ready.push(node, static_cast<resume_as>(how));
-        });
+        for (auto& inbox : inboxes_)
+            inbox.take_all([this](continuation& node, std::uintptr_t const how) noexcept {
+                ready.push(node, static_cast<resume_as>(how));
+            });
         while (!ready.empty()) ready.pop().next->handle().resume();
     }
 

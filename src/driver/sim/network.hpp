@@ -79,9 +79,9 @@ class sim_network {
     [[nodiscard]] auto has_accepted(native_handle listener) const -> bool; // an accept would not block
     void reset(native_handle which); // the network breaks the connection for both ends
 
-    /// From here on `news` gets each socket of `on` that changes: one list for each driver of a machine.
-    void subscribe(sim_host on, std::vector<native_handle>& news);
-    void unsubscribe(sim_host on, std::vector<native_handle>& news) noexcept;
+    /// From here on `changes` gets each socket of `on` that changes: one list for each driver of a machine.
+    void subscribe(sim_host on, std::vector<native_handle>& changes);
+    void unsubscribe(sim_host on, std::vector<native_handle>& changes) noexcept;
     [[nodiscard]] auto readable_bytes(native_handle which) const noexcept -> std::size_t;
     [[nodiscard]] auto traffic() const noexcept -> sim_traffic { return traffic_; }
     [[nodiscard]] auto open_count() const noexcept -> std::size_t { return open_; }

@@ -57,20 +57,21 @@ auto sim_network::open_count(sim_host on) const noexcept -> std::size_t {
 }
 
 void sim_network::changed(std::uint32_t index) {
-    for (auto* const news : host_of(sockets_[index].host).subscribers) news->push_back(native_handle(index));
+    for (auto* const changes : host_of(sockets_[index].host).subscribers)
+        changes->push_back(native_handle(index));
 }
 
 void sim_network::changed(place where) {
     if (find(where) != nullptr) changed(where.index);
 }
 
-void sim_network::subscribe(sim_host on, std::vector<native_handle>& news) {
-    host_of(on).subscribers.push_back(&news);
+void sim_network::subscribe(sim_host on, std::vector<native_handle>& changes) {
+    host_of(on).subscribers.push_back(&changes);
 }
 
-void sim_network::unsubscribe(sim_host on, std::vector<native_handle>& news) noexcept {
-    std::erase(host_of(on).subscribers, &news);
-    news.clear();
+void sim_network::unsubscribe(sim_host on, std::vector<native_handle>& changes) noexcept {
+    std::erase(host_of(on).subscribers, &changes);
+    changes.clear();
 }
 
 auto sim_network::make_socket(sim_host on) -> native_handle {
