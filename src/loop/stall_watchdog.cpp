@@ -9,7 +9,6 @@
 #include <new>
 #include <span>
 
-#include <sched.h>
 #include <signal.h>
 
 namespace pitsaw::inline v0 {
@@ -30,8 +29,9 @@ std::string line_of(std::source_location const& at) {
 std::string stall_report::text() const {
     auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(length).count();
     std::string all = "worker " + std::to_string(worker) + " has been held up for " + std::to_string(ms) +
-                      " ms by " + (is_computing ? "a task that computes" : "a call that blocks") + ", the " +
-                      std::to_string(count) + ". time at this place\n";
+                      " ms by " + (is_computing ? "a task that computes" : "a call that blocks") +
+                      (task.empty() ? "" : " in " + task) + ", the " + std::to_string(count) +
+                      ". time at this place\n";
     if (!async_stack.empty()) all += "async stack, innermost first; it stands behind the first await:\n";
     for (auto const& each : async_stack) all += line_of(each);
     if (!native_stack.empty()) all += "native stack, innermost first:\n";
@@ -73,7 +73,7 @@ void stall_watchdog::leave(executor const& worker) noexcept {
         std::lock_guard const lock(mutex_);
         std::erase_if(all_, [&](watched const& each) { return each.worker == &worker; });
     }
-    ::sched_yield(); // a signal that was sent while the lock was held arrives in a call of the system
+    thread_probe::let_late_signals_come();
 }
 
 void stall_watchdog::serve() noexcept {
@@ -136,6 +136,10 @@ bool stall_watchdog::is_stall(watched& one, clock::time_point const now) const n
 void stall_watchdog::look_at_task(void* const into) noexcept {
     auto& all = *static_cast<found*>(into);
     all.count = 0;
+    all.name_length = 0;
+    if (auto const* const runs = static_cast<promise_header const*>(all.worker->current);
+        runs != nullptr && runs->env != nullptr && runs->env->name != nullptr)
+        all.name_length = runs->env->name->copy(all.name.data(), all.name.size());
     for (auto const* header = static_cast<promise_header const*>(all.worker->current);
          header != nullptr && all.count != all.awaits.size(); header = header->parent)
         if (header->awaiting.line() != 0) all.awaits[all.count++] = header->awaiting;
@@ -147,10 +151,11 @@ stall_report stall_watchdog::report(watched const& one, clock::time_point const 
     what.length = now - one.since;
     what.is_computing = activity_of_thread(one.task).is_runnable;
     found_.worker = one.worker;
-    bool const has_stacks = options_.has_stacks && probe_.ask(one.thread);
+    bool const has_stacks = options_.has_stacks && probe_.ask(one.thread, one.task);
     if (!has_stacks || one.shown->number() != one.seen) return what; // it goes on already
     auto const awaits = std::span(found_.awaits).first(found_.count);
     what.async_stack.assign(awaits.begin(), awaits.end());
+    what.task.assign(found_.name.data(), found_.name_length);
     what.native_stack = probe_.native_stack();
     return what;
 }

@@ -63,6 +63,8 @@ class stall_watchdog {
         executor* worker = nullptr; ///< set before it is asked for
         std::array<std::source_location, 32> awaits;
         std::size_t count = 0;
+        std::array<char, 64> name; ///< of the task, cut where it is longer
+        std::size_t name_length = 0;
     };
     static void look_at_task(void* into) noexcept;
 

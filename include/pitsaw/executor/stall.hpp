@@ -22,6 +22,8 @@ struct stall_report {
     bool is_computing = false; ///< it uses the processor; else it waits for the system, in a call that blocks
     /// How many stalls began behind the same await, this one included.
     std::uint64_t count = 0;
+    /// What `with_name` calls the task that runs, cut to 64 bytes; empty where nobody did.
+    std::string task;
     /// The awaits of the task that runs, innermost first. What holds the worker up stands behind the first.
     /// Empty where no task was running, and where the thread did not answer.
     std::vector<std::source_location> async_stack;

@@ -1,5 +1,7 @@
 #include "os/posix/thread_probe.hpp"
 
+#include "os/linux/thread_activity.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -49,30 +51,41 @@ thread_probe::thread_probe(look const what, void* const argument) noexcept
 void thread_probe::arrived(int, void* const information, void*) noexcept {
     auto const saved = errno;
     auto& self = *static_cast<thread_probe*>(static_cast<siginfo_t*>(information)->si_value.sival_ptr);
-    auto expected = state::asked;
-    if (self.state_.compare_exchange_strong(expected, state::looking)) {
+    auto const mine = number_of_this_task();
+    auto expected = word_of(mine, asked);
+    if (self.state_.compare_exchange_strong(expected, word_of(mine, looking))) {
         self.frame_count_ = ::backtrace(self.frames_.data(), static_cast<int>(self.frames_.size()));
         self.what_(self.argument_);
-        self.state_.store(state::seen);
+        self.state_.store(word_of(mine, seen));
     }
     errno = saved;
 }
 
-bool thread_probe::ask(pthread_t const thread) noexcept {
+bool thread_probe::ask(pthread_t const thread, std::int32_t const number) noexcept {
     if (!have_handler()) return false;
-    state_.store(state::asked);
+    state_.store(word_of(number, asked));
     sigval value = {};
     value.sival_ptr = this;
     bool is_seen = ::pthread_sigqueue(thread, probe_signal(), value) == 0;
     auto const until = std::chrono::steady_clock::now() + answers_within;
-    while (is_seen && state_.load() != state::seen) {
-        auto expected = state::asked;
-        if (std::chrono::steady_clock::now() > until && state_.compare_exchange_strong(expected, state::idle))
+    while (is_seen && state_.load() != word_of(number, seen)) {
+        auto expected = word_of(number, asked);
+        if (std::chrono::steady_clock::now() > until && state_.compare_exchange_strong(expected, idle))
             is_seen = false;
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
+        else
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
-    state_.store(state::idle);
+    state_.store(idle);
     return is_seen;
+}
+
+// A signal that is pending and let through arrives before the call returns: pthread_sigmask(3).
+void thread_probe::let_late_signals_come() noexcept {
+    sigset_t ours, before;
+    ::sigemptyset(&ours);
+    ::sigaddset(&ours, probe_signal());
+    ::pthread_sigmask(SIG_UNBLOCK, &ours, &before);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 std::vector<std::string> thread_probe::native_stack() const {

@@ -62,7 +62,7 @@ TEST_P(stalls, a_task_that_computes_is_told_of_once_with_its_stacks) {
         compute_until(log.count, 1);
         compute_for(10ms); // ten thresholds more of the same
     };
-    auto const outer = [&]() -> ps::task<> { co_await holds_up(); };
+    auto const outer = [&]() -> ps::task<> { co_await ps::with_name("sorter", holds_up()); };
     {
         ps::runtime rt(make_driver(GetParam()), log.options(1ms));
         EXPECT_TRUE(ps::sync_wait(rt, outer()).has_value());
@@ -78,8 +78,10 @@ TEST_P(stalls, a_task_that_computes_is_told_of_once_with_its_stacks) {
         EXPECT_TRUE(std::string_view(each.file_name()).ends_with("stall_watchdog_test.cpp"))
             << each.file_name();
     EXPECT_FALSE(what.native_stack.empty());
+    EXPECT_EQ(what.task, "sorter");
     auto const text = what.text();
-    EXPECT_NE(text.find("by a task that computes, the 1. time at this place"), std::string::npos) << text;
+    EXPECT_NE(text.find("by a task that computes in sorter, the 1. time at this place"), std::string::npos)
+        << text;
     EXPECT_NE(text.find("stall_watchdog_test.cpp"), std::string::npos) << text;
 }
 
@@ -147,7 +149,7 @@ TEST_P(stalls, without_stacks_the_thread_is_not_interrupted) {
 
 INSTANTIATE_TEST_SUITE_P(each, stalls, real_drivers(), name_of_driver);
 
-TEST(stall_watchdog, names_the_worker_that_is_held_up) { // LW9
+TEST(stall_watchdog, names_the_worker_that_is_held_up) {
     watchdog const guard;
     stall_log log;
     auto options = log.options(1ms);
