@@ -13,10 +13,11 @@ namespace pitsaw::inline v0 {
 class pulse {
   public:
     void resumes() noexcept {
-        number_.store(number_.load(std::memory_order_relaxed) + 2 | 1, std::memory_order_relaxed);
+        number_.store((number_.load(std::memory_order_relaxed) + 2) | 1, std::memory_order_relaxed);
     }
     void rests() noexcept {
-        number_.store(number_.load(std::memory_order_relaxed) + 1 & ~1ULL, std::memory_order_relaxed);
+        number_.store((number_.load(std::memory_order_relaxed) + 1) & ~std::uint64_t{1},
+                      std::memory_order_relaxed);
     }
 
     [[nodiscard]] auto number() const noexcept -> std::uint64_t {
