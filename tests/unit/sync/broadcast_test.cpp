@@ -69,7 +69,7 @@ TEST(broadcast, who_falls_behind_is_told_exactly_how_many_it_missed) {
 
 /// Copying it fails the first time.
 struct shy {
-    shy(int number, int& copies) : number(number), copies(&copies) {}
+    shy(int what, int& counter) : number(what), copies(&counter) {}
     shy(shy const& other) : number(other.number), copies(other.copies) {
         if (++*copies == 1) throw std::runtime_error("shy");
     }
