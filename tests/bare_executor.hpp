@@ -20,9 +20,10 @@ class bare_executor final : public executor {
 
     /// Moves what other threads posted to the ready queue.
     void take_inbox() {
-        inbox_.take_all([this](continuation& node, std::uintptr_t const how) noexcept {
-            ready.push(node, static_cast<resume_as>(how));
-        });
+        for (std::size_t each = 0; each < priority_count; ++each)
+            inboxes_[each].take_all([this, each](continuation& node, std::uintptr_t const how) noexcept {
+                ready.push(node, static_cast<resume_as>(how), static_cast<priority>(each));
+            });
     }
 
     /// Resumes every callback that is ready.

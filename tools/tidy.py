@@ -75,7 +75,7 @@ IN_PROSE = [
     (r"(?i)\bcoro\b", "write coroutine"), (r"(?i)\bnurser(y|ies)\b", "write task group"),
     (r"(?i)\bcancel(l?ation)? tokens?\b", "write stop token"), (r"(?i)\bcompletion handlers?\b", "write on_event"),
 ]
-CASES, CASE = "docs/CASES.md", r"\b(?:LW|CA|IU|EP|TM)\d+\b"  # the table, and the names of its rows
+CASES, CASE = "docs/CASES.md", r"\b(?:LW|CA|IU|EP|TM|SC|SY)\d+\b"  # the table, and the names of its rows
 NO_TEST = r"\bGTEST_" r"SKIP\b|\bDIS" r"ABLED_\w*"
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"'

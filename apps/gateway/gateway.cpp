@@ -141,7 +141,7 @@ pitsaw::task<http::response> gateway_service::relay(http::request& request, std:
         }
         if (piece->empty()) break;
         scan.feed(text_of(*piece));
-        if (auto const kept = body.append(*piece); !kept)
+        if (auto const kept = co_await body.append(*piece); !kept)
             co_return refuse(record, {503, "server_error", "no_space",
                                       "the request is too long for this gateway just now"});
         record.facts.bytes_in += piece->size();

@@ -1,11 +1,15 @@
 #include "gateway/spooled_body.hpp"
 
+#include <pitsaw/task/blocking.hpp>
+#include <pitsaw/task/or_return.hpp>
+
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace gateway {
@@ -25,15 +29,21 @@ class spooled_source final : public pitsaw::http::body_source {
         if (!memory_.empty()) co_return result(std::as_bytes(std::span(std::exchange(memory_, {}))));
         constexpr std::size_t piece_bytes = 64 << 10;
         piece_.resize(piece_bytes);
-        ssize_t got = 0;
-        do got = ::pread(file_, piece_.data(), piece_.size(), offset_);
-        while (got < 0 && errno == EINTR);
-        if (got < 0) co_return last_error();
-        offset_ += got;
-        co_return result(std::span<std::byte const>(piece_).first(static_cast<std::size_t>(got)));
+        auto const got = co_await pitsaw::or_return(pitsaw::blocking([this] { return read_next(); }));
+        co_return result(std::span<std::byte const>(piece_).first(got));
     }
 
   private:
+    pitsaw::io_result<std::size_t> read_next() {
+        for (;;) {
+            auto const got = ::pread(file_, piece_.data(), piece_.size(), offset_);
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0) return last_error();
+            offset_ += got;
+            return static_cast<std::size_t>(got);
+        }
+    }
+
     std::string_view memory_;
     std::vector<std::byte> piece_;
     off_t offset_ = 0;
@@ -43,28 +53,34 @@ class spooled_source final : public pitsaw::http::body_source {
 } // namespace
 
 spooled_body::~spooled_body() {
-    if (file_ < 0) return;
-    ::close(file_);
-    spool_.bytes -= size_ - memory_.size();
+    if (file_ >= 0) ::close(file_);
+    spool_.bytes -= in_file_;
 }
 
-pitsaw::io_result<void> spooled_body::append(std::span<std::byte const> const piece) {
+pitsaw::task<pitsaw::io_result<void>> spooled_body::append(std::span<std::byte const> const piece) {
     auto const room = file_ >= 0 ? 0 : memory_max_ - memory_.size();
     if (piece.size() <= room) {
         memory_.append(reinterpret_cast<char const*>(piece.data()), piece.size());
     } else {
         if (piece.size() > spool_.bytes_max - spool_.bytes)
-            return std::unexpected(std::make_error_code(std::errc::no_space_on_device));
-        if (file_ < 0) file_ = ::open(spool_.folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        if (file_ < 0) return last_error();
-        if (auto const done = write(piece); !done) return done;
+            co_return std::unexpected(std::make_error_code(std::errc::no_space_on_device));
+        in_file_ += piece.size(); // from now on: others append meanwhile
         spool_.bytes += piece.size();
+        co_await pitsaw::or_return(pitsaw::blocking([this, piece] { return write(piece); }));
     }
     size_ += piece.size();
+    co_return {};
+}
+
+pitsaw::io_result<void> spooled_body::open() {
+    file_ = ::open(spool_.folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file_ < 0) return last_error();
     return {};
 }
 
 pitsaw::io_result<void> spooled_body::write(std::span<std::byte const> piece) {
+    if (file_ < 0)
+        if (auto const opened = open(); !opened) return opened;
     while (!piece.empty()) {
         auto const written = ::write(file_, piece.data(), piece.size());
         if (written < 0 && errno == EINTR) continue;

@@ -1,6 +1,7 @@
 #pragma once
 #include <pitsaw/http/message.hpp>
 #include <pitsaw/io/result.hpp>
+#include <pitsaw/task/task.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,16 +22,18 @@ struct spool {
 /// A request's body, kept until it is known who gets it: in memory up to a limit, then in a file without a
 /// name.
 ///
-/// Lifetime: within the spool's; outlives what `as_body` gives. Threads: one. Errors: the file system's;
-/// `no_space_on_device` also where the spool is full. Writing and
-/// reading a file can hold up the worker: when the system is short of memory, or the disk slow.
+/// Lifetime: within the spool's; outlives what `as_body` gives. Threads: one worker's; the file is written
+/// and read by the runtime's blocking pool, since a disk may be slow, and closed by the worker. Errors: the
+/// file system's; `no_space_on_device` also where the spool is full. Stopping: an append that is stopped
+/// has been made or not, and is not counted in `size`.
 class spooled_body {
   public:
     spooled_body(std::size_t memory_max, spool& in) noexcept : spool_(in), memory_max_(memory_max) {}
     spooled_body(spooled_body&&) = delete;
     ~spooled_body();
 
-    [[nodiscard]] pitsaw::io_result<void> append(std::span<std::byte const> piece);
+    /// The piece stays until it is over.
+    [[nodiscard]] pitsaw::task<pitsaw::io_result<void>> append(std::span<std::byte const> piece);
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
     /// All of it, from the beginning; as often as it is wanted.
     [[nodiscard]] pitsaw::http::body as_body() const;
@@ -39,12 +42,14 @@ class spooled_body {
 
   private:
     [[nodiscard]] pitsaw::io_result<void> write(std::span<std::byte const> piece);
+    [[nodiscard]] pitsaw::io_result<void> open();
 
     spool& spool_;
     std::string memory_;
     std::size_t memory_max_;
     std::uint64_t size_ = 0;
-    int file_ = -1; ///< what does not fit in memory
+    std::uint64_t in_file_ = 0; ///< bytes of the spool that this holds
+    int file_ = -1;             ///< what does not fit in memory
 };
 
 } // namespace gateway

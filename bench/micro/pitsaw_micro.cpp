@@ -142,6 +142,10 @@ ps::task<> yielding(std::uint64_t const count) {
     for (std::uint64_t i = 0; i < count; ++i) co_await ps::this_task::yield();
 }
 
+ps::task<> checkpoint(std::uint64_t const count) {
+    for (std::uint64_t i = 0; i < count; ++i) co_await ps::this_task::checkpoint();
+}
+
 ps::task<> yield(std::uint64_t const count) {
     co_await ps::when_all(yielding(count / 2), yielding(count / 2));
 }
@@ -197,6 +201,36 @@ ps::task<> clean_up(std::uint64_t) { co_return; }
 
 ps::task<> at_exit(std::uint64_t const count) {
     for (std::uint64_t i = 0; i < count; ++i) co_await child_with_clean_up(i);
+}
+
+// ---- Primitives that nobody else wants, and one that two hand to each other.
+
+ps::task<> mutex(std::uint64_t const count) {
+    ps::mutex of;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        auto const held = co_await of.lock();
+        keep(held);
+    }
+}
+
+ps::task<> semaphore(std::uint64_t const count) {
+    ps::semaphore of(2);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        auto const permit = co_await of.acquire();
+        keep(permit);
+    }
+}
+
+ps::task<> hold_across_a_yield(ps::mutex& of, std::uint64_t const count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+        auto const held = co_await of.lock();
+        co_await ps::this_task::yield(); // the other comes to wait
+    }
+}
+
+ps::task<> mutex_handed_over(std::uint64_t const count) {
+    ps::mutex of;
+    co_await ps::when_all(hold_across_a_yield(of, count / 2), hold_across_a_yield(of, count / 2));
 }
 
 std::vector<ps::timer_node> timers_with_deadlines(std::uint64_t const count, ps::time_point const now) {
@@ -294,6 +328,7 @@ constexpr bench_case cases[] = {
      .work = leaf_suspending_operation,
      .driver = []() -> std::unique_ptr<ps::driver> { return std::make_unique<next_poll_driver>(); }},
     {.name = "yield", .operations = 20 * million, .work = yield},
+    {.name = "checkpoint", .operations = 50 * million, .work = checkpoint},
     {.name = "spawn_join", .operations = 5 * million, .work = spawn_join},
     {.name = "when_any_of_two", .operations = 4 * million, .work = when_any_of_two},
     {.name = "when_all_of_two", .operations = 4 * million, .work = when_all_of_two},
@@ -302,6 +337,9 @@ constexpr bench_case cases[] = {
     {.name = "with_timeout_among_million", .operations = 5 * million, .work = with_timeout_among_million},
     {.name = "or_return", .operations = 10 * million, .work = or_return},
     {.name = "at_exit", .operations = 4 * million, .work = at_exit},
+    {.name = "mutex", .operations = 20 * million, .work = mutex},
+    {.name = "mutex_handed_over", .operations = 5 * million, .work = mutex_handed_over},
+    {.name = "semaphore", .operations = 20 * million, .work = semaphore},
     {.name = "timer_arm_cancel", .operations = million, .plain = arm_and_cancel},
     {.name = "stop_callback", .operations = 10 * million, .plain = attach_and_detach},
 };

@@ -69,12 +69,22 @@ auto consider_drivers() -> driver_choice {
             .error = std::make_error_code(std::errc::invalid_argument)};
 }
 
-std::unique_ptr<driver> choose_driver() {
-    auto choice = consider_drivers();
+namespace {
+
+auto working(driver_choice choice) -> driver_choice {
     if (!choice.made)
         throw std::system_error(choice.error, "`pitsaw doctor` says what this machine has; " + choice.why);
+    return choice;
+}
+
+} // namespace
+
+std::unique_ptr<driver> choose_driver() {
+    auto choice = working(consider_drivers());
     if (choice.is_a_fallback) std::fprintf(stderr, "pitsaw: %s\n", choice.why.c_str());
     return std::move(choice.made);
 }
+
+std::unique_ptr<driver> choose_driver_again() { return working(consider_drivers()).made; }
 
 } // namespace pitsaw::inline v0

@@ -29,4 +29,7 @@ struct driver_choice {
 /// when it has no descriptors left, and where the name means no driver of this system.
 [[nodiscard]] std::unique_ptr<driver> choose_driver();
 
+/// The same for one more worker of a runtime, without the line.
+[[nodiscard]] std::unique_ptr<driver> choose_driver_again();
+
 } // namespace pitsaw::inline v0

@@ -1,5 +1,7 @@
 #include "loop/worker.hpp"
 
+#include "loop/stall_watchdog.hpp"
+
 #include "os/posix/thread_number.hpp"
 
 #include <algorithm>
@@ -21,10 +23,6 @@ constexpr duration time_between_polls_max = std::chrono::milliseconds(1);
 // Timers fired or moved in one turn; more wait for the next, so that a million of them do not stop the world.
 constexpr std::size_t timers_per_turn = 4096;
 
-// Lines about lost errors in a second: a server whose clients break off by the thousand is to say so, not to
-// fill a disk. Those beyond are counted.
-constexpr std::uint32_t lost_errors_told_max = 10;
-
 // A close may wait for its descriptor's last operation, and that for the kernel.
 constexpr duration time_for_discards_max = std::chrono::seconds(5);
 
@@ -36,6 +34,7 @@ worker::worker(std::unique_ptr<driver> own, runtime_options options)
       resumes_between_polls_(resumes_min), stop_from_afar_(stop_arrived, this) {
     io = driver_.get();
     recorder = recorder_.get();
+    has_virtual_time = driver_->features().virtual_time;
 }
 
 worker::~worker() {
@@ -50,16 +49,27 @@ worker::~worker() {
     wait_for_posters();
     take_inbox();
     end_abandoned();
-    check(operations == 0, "a runtime was destroyed with operations in flight");
-    check(
-        ready.empty() && foreign == 0,
-        "a runtime was destroyed with work that had not ended: a foreign coroutine or thread still needs it");
+    check_nothing_is_left();
     // What is left are descriptors that were discarded: nobody's event is in there.
     auto const deadline = saturating_add(now(), time_for_discards_max);
     for (auto left = driver_->drain(events_, deadline); left.remaining != 0;
          left = driver_->drain(events_, deadline))
         if (now() >= deadline) break; // the driver's destructor names what remains
-    tell_of_untold_errors();
+    lost_errors_.tell_of_untold();
+}
+
+void worker::check_nothing_is_left() const noexcept {
+    check(operations == 0, "a runtime was destroyed with operations in flight");
+    check(ready.empty(), "a runtime was destroyed with work that had not ended: a coroutine is ready to run");
+    check(foreign == 0,
+          "a runtime was destroyed with work that had not ended: a foreign coroutine, a thread or a "
+          "portal still needs it");
+    check(away == 0,
+          "a runtime was destroyed with work that had not ended: another worker has a child of it");
+    check(
+        shared == nullptr || !shared->is_open_at(number),
+        "a runtime was destroyed with work that had not ended: a child that was spawned for anywhere waits");
+    check(timers.empty(), "a runtime was destroyed with work that had not ended: a timer waits");
 }
 
 void worker::request_stop(stop_reason const why) noexcept {
@@ -91,20 +101,26 @@ void worker::be_at_home() noexcept {
 void worker::run(bool const& is_done) noexcept {
     be_at_home();
     is_running_.store(true, std::memory_order_relaxed);
+    if (watchdog != nullptr) watchdog->attend(*this, number, pulse_);
     polled_at_ = now();
     if (recorder != nullptr) recorder->set_time(polled_at_);
     while (!is_done) {
-        resume_ready(is_done);
+        if (shared == nullptr) [[likely]]
+            resume_ready(is_done);
+        else
+            resume_ready_or_open(is_done);
         if (!is_done) poll_once(true);
     }
     deliver(driver_->poll(events_, time_point::min())); // what was discarded last is to be closed now
     end_abandoned();                                    // on this thread, whoever destroys the runtime
+    if (watchdog != nullptr) watchdog->leave(*this);
     is_running_.store(false, std::memory_order_relaxed);
 }
 
 void worker::step(bool const& is_done) noexcept {
     be_at_home();
     is_running_.store(true, std::memory_order_relaxed);
+    // What is open is had with the poll, one at a time: others of the runtime have their turns in between.
     for (std::uint32_t resumes = 0; resumes < resumes_min && !ready.empty() && !is_done; ++resumes) {
         auto const next = ready.pop();
         if (guide != nullptr) guide->resumes(*next.next, next.how);
@@ -124,11 +140,28 @@ void worker::end_abandoned() noexcept {
 void worker::resume_ready(bool const& is_done) noexcept {
     for (std::uint32_t resumes = 1; !ready.empty() && !is_done; ++resumes) {
         resume_one();
-        if (resumes >= resumes_between_polls_) break;
-        if (resumes % resumes_between_clock_reads == 0 &&
-            saturating_difference(now(), polled_at_) >= time_between_polls_max)
-            break;
+        if (is_poll_due(resumes)) break;
     }
+}
+
+void worker::resume_ready_or_open(bool const& is_done) noexcept {
+    for (std::uint32_t resumes = 1; has_next() && !is_done; ++resumes) {
+        resume_one();
+        if (is_poll_due(resumes)) break;
+    }
+}
+
+bool worker::is_poll_due(std::uint32_t const resumes) const noexcept {
+    return resumes >= resumes_between_polls_ ||
+           ((resumes % resumes_between_clock_reads == 0 || hops.is_spent()) && // spent: that one was long
+            saturating_difference(now(), polled_at_) >= time_between_polls_max);
+}
+
+void worker::offer(continuation& to) noexcept {
+    if (shared == nullptr)
+        ready.push(to, resume_as::callback);
+    else
+        shared->offer(number, to);
 }
 
 void worker::resume_one() noexcept { resume(ready.pop()); }
@@ -136,6 +169,8 @@ void worker::resume_one() noexcept { resume(ready.pop()); }
 void worker::resume(ready_queue::entry const& turn) noexcept {
     auto const [next, how] = turn;
     hops.refill();
+    if (watchdog != nullptr) [[unlikely]]
+        pulse_.resumes();
     if (how == resume_as::callback) {
         current = nullptr;
         next->handle().resume();
@@ -145,23 +180,42 @@ void worker::resume(ready_queue::entry const& turn) noexcept {
             next->handle().resume();
         else if (how == resume_as::stopped)
             static_cast<promise_header*>(next)->climb().resume();
-        else
+        else if (how == resume_as::ended)
             static_cast<promise_header*>(next)->ended(ending::value).resume();
+        else
+            resume_completed(static_cast<promise_header&>(*next));
     }
     current = nullptr;
 }
 
+void worker::resume_completed(promise_header& waiting) noexcept {
+    waiting.completed_elsewhere();
+    waiting.handle().resume();
+}
+
 void worker::take_inbox() noexcept {
-    inbox_.take_all([this](continuation& node, std::uintptr_t const how) noexcept {
-        ready.push(node, static_cast<resume_as>(how));
-    });
+    for (std::size_t each = 0; each < priority_count; ++each)
+        inboxes_[each].take_all([this, each](continuation& node, std::uintptr_t const tag) noexcept {
+            auto const how = static_cast<resume_as>(tag);
+            bool const is_header = how != resume_as::callback;
+            ready.push(node, how,
+                       is_header ? static_cast<promise_header&>(node).env->level
+                                 : static_cast<priority>(each));
+        });
 }
 
 void worker::poll_once(bool const may_wait) noexcept {
     take_inbox();
-    if (may_wait) look_for_deadlock();
-    auto const until = may_wait && ready.empty() ? timers.next_wake() : time_point::min();
+    bool sleeps = may_wait && ready.empty();
+    if (shared != nullptr) [[unlikely]]
+        sleeps = is_to_sleep_among_others(may_wait);
+    if (sleeps) look_for_deadlock();
+    auto const until = sleeps && ready.empty() ? timers.next_wake() : time_point::min();
+    if (watchdog != nullptr) [[unlikely]]
+        pulse_.rests();
     auto const count = driver_->poll(events_, until);
+    if (shared != nullptr && sleeps) [[unlikely]]
+        shared->rise(number, ready, count != 0);
     ++turn_;
     if (observer != nullptr) [[unlikely]]
         observer->before_delivery(turn_);
@@ -177,6 +231,16 @@ void worker::poll_once(bool const may_wait) noexcept {
         resumes_between_polls_ *= 2;
 }
 
+bool worker::is_to_sleep_among_others(bool const may_wait) noexcept {
+    if (!ready.empty()) {
+        shared->take_with_the_poll(number, ready);
+        return false;
+    }
+    if (may_wait) return !shared->find_or_fall_asleep(number, ready);
+    if (!shared->take(number, ready)) (void)shared->steal(number, ready); // it is driven by steps
+    return false;
+}
+
 void worker::deliver(std::size_t const count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
         if (recorder != nullptr) recorder->note(events_[i]);
@@ -185,8 +249,8 @@ void worker::deliver(std::size_t const count) noexcept {
 }
 
 void worker::look_for_deadlock() noexcept {
-    if (!options_.is_closed_world || !ready.empty() || timers.next_wake() != never) return;
-    if (operations != 0 || foreign != 0) return;
+    if (!options_.is_closed_world || timers.next_wake() != never) return;
+    if (operations != 0 || foreign != 0 || away != 0) return;
     if (observer != nullptr) return observer->on_deadlock();
     check(false, "deadlock: every task waits, and nothing is left that could wake one");
 }
@@ -202,30 +266,7 @@ void worker::on_watched_completed(continuation& leaf) noexcept {
 void worker::lost_error(std::exception_ptr error) noexcept {
     if (observer != nullptr && observer->expects_lost_error(error)) return;
     if (options_.on_lost_error) return options_.on_lost_error(std::move(error));
-    if (saturating_difference(now(), lost_errors_since_) >= std::chrono::seconds(1)) {
-        tell_of_untold_errors();
-        lost_errors_since_ = now();
-    }
-    if (lost_errors_ == lost_errors_told_max) {
-        ++lost_errors_untold_;
-        return;
-    }
-    ++lost_errors_;
-    try {
-        std::rethrow_exception(std::move(error));
-    } catch (std::exception const& what) {
-        std::fprintf(stderr, "pitsaw: lost error: %s\n", what.what());
-    } catch (...) {
-        std::fputs("pitsaw: lost error of an unknown type\n", stderr);
-    }
-}
-
-void worker::tell_of_untold_errors() noexcept {
-    if (lost_errors_untold_ != 0)
-        std::fprintf(stderr, "pitsaw: and %llu lost errors more\n",
-                     static_cast<unsigned long long>(lost_errors_untold_));
-    lost_errors_ = 0;
-    lost_errors_untold_ = 0;
+    lost_errors_.tell(std::move(error), now());
 }
 
 auto worker::find_buffers() noexcept -> buffer_pool* {

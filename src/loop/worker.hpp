@@ -1,5 +1,8 @@
 #pragma once
 #include "loop/flight_recorder.hpp"
+#include "loop/lost_error_lines.hpp"
+#include "loop/pulse.hpp"
+#include "loop/stealing.hpp"
 
 #include <pitsaw/base/atomic.hpp>
 #include <pitsaw/executor/executor_ref.hpp>
@@ -14,6 +17,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 
 namespace pitsaw::inline v0 {
 
@@ -41,10 +45,12 @@ struct worker_guide {
     virtual void check_failed() noexcept = 0;
 };
 
+class stall_watchdog;
+
 /// One thread's loop: ready queue, timers, driver, inbox. The only place where coroutines meet a driver.
 ///
 /// Lifetime: the runtime's. Threads: the one that runs it; `wake` and the inbox from any.
-class worker final : public executor {
+class worker final : public executor, public sleeper {
   public:
     worker(std::unique_ptr<driver> own, runtime_options options);
     ~worker();
@@ -56,7 +62,8 @@ class worker final : public executor {
     void step(bool const& is_done) noexcept;
     /// When a step has something to do, as far as the worker itself knows; its driver may know more.
     [[nodiscard]] auto next_step_at() const noexcept -> time_point {
-        return ready.empty() ? timers.next_wake() : time_point::min();
+        bool const is_now = !ready.empty() || (shared != nullptr && shared->is_open());
+        return is_now ? time_point::min() : timers.next_wake();
     }
 
     [[nodiscard]] auto now() const noexcept -> time_point override { return driver_->now(); }
@@ -66,6 +73,10 @@ class worker final : public executor {
         if (guide != nullptr) guide->check_failed();
     }
     [[nodiscard]] auto find_buffers() noexcept -> buffer_pool* override;
+    void offer(continuation& to) noexcept override;
+
+    /// From another worker, which has laid something open.
+    void wake_to_search() noexcept override { wake(); }
 
     /// Between runs: waits for the operations whose owners are gone; each is being cancelled.
     void end_abandoned() noexcept;
@@ -77,6 +88,12 @@ class worker final : public executor {
     [[nodiscard]] bool is_running() const noexcept { return is_running_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t turn() const noexcept { return turn_; }
 
+    /// Set before the first run: the processor that a thread runs on while it is in `sync_wait`.
+    std::optional<std::uint32_t> cpu;
+    /// Set before the first run: with whom it shares what may run anywhere, and as which of them; or null.
+    stealing* shared = nullptr;
+    std::uint32_t number = 0;
+    stall_watchdog* watchdog = nullptr;  ///< set before the first run; null: nobody looks
     worker_observer* observer = nullptr; ///< set between runs
     worker_guide* guide = nullptr;       ///< set once
     boundary* root = nullptr;            ///< what runs, for a stop of the runtime to reach
@@ -91,28 +108,35 @@ class worker final : public executor {
     static void stop_arrived(void* self, bool is_closed) noexcept;
 
     void resume_ready(bool const& is_done) noexcept;
+    void resume_ready_or_open(bool const& is_done) noexcept; ///< the same among others, who leave things open
+    [[nodiscard]] bool is_poll_due(std::uint32_t resumes) const noexcept;
+    [[nodiscard]] bool has_next() noexcept {
+        return !ready.empty() || (shared != nullptr && shared->take(number, ready));
+    }
     void resume_one() noexcept;
     void resume(ready_queue::entry const& turn) noexcept;
+    static void resume_completed(promise_header& waiting) noexcept;
     void take_inbox() noexcept;
     void poll_once(bool may_wait) noexcept;
+    // Apart from the path of those who share nothing.
+    [[nodiscard, gnu::noinline, gnu::cold]] bool is_to_sleep_among_others(bool may_wait) noexcept;
     void be_at_home() noexcept;
     void deliver(std::size_t count) noexcept;
     void look_for_deadlock() noexcept;
-    void tell_of_untold_errors() noexcept;
+    void check_nothing_is_left() const noexcept;
 
     std::unique_ptr<flight_recorder> recorder_;
     std::unique_ptr<buffer_pool> buffers_; ///< before the driver: its memory is lent for the driver's life
     bool has_looked_for_buffers_ = false;
     std::unique_ptr<driver> driver_;
     runtime_options options_;
+    pulse pulse_;            ///< for the watchdog
     std::uint64_t home_ = 0; ///< the number of the thread that runs it; none before the first run
     std::uint64_t turn_ = 0;
     time_point polled_at_; ///< the one reading of the clock that each turn needs
     std::uint32_t resumes_between_polls_;
     detail::atomic<bool> is_running_ = false; ///< relaxed: no more than a check looks at it
-    time_point lost_errors_since_;            ///< the second that the two below count in
-    std::uint32_t lost_errors_ = 0;
-    std::uint64_t lost_errors_untold_ = 0;
+    lost_error_lines lost_errors_;
     bool has_stop_arrived_ = false;
     remote_ask stop_from_afar_; ///< brings a stop of the runtime to `root`
     std::array<event, 64> events_;

@@ -5,7 +5,10 @@ namespace pitsaw::inline v0 {
 void fan_scope::begin(promise_header& header, std::span<fan_branch> const branches) noexcept {
     open(header);
     branches_ = branches;
-    for (auto& branch : branches_) branch.owner = this;
+    for (auto& branch : branches_) {
+        branch.owner = this;
+        branch.is_race = !delivers_undecided_;
+    }
     pending_ = static_cast<std::uint32_t>(branches_.size()) + 1;
 }
 

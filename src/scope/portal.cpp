@@ -12,12 +12,12 @@ portal::portal(task_group& of) : group_(&of), closing_(std::make_unique<close_me
 
 void portal::close() noexcept {
     if (auto* const of = std::exchange(group_, nullptr))
-        of->on().post_in_order(closing_.release()->node,
-                               resume_as::callback); // behind what was spawned through it
+        of->on().post_in_order(closing_.release()->node, resume_as::callback,
+                               of->env.level); // behind what was spawned through it
 }
 
 void portal::post(portal_message& message) const noexcept {
-    group_->on().post_from_any_thread(message.node, resume_as::callback);
+    group_->on().post_from_any_thread(message.node, resume_as::callback, group_->env.level);
 }
 
 void portal::note_failure(task_group& of, std::exception_ptr failure) noexcept {

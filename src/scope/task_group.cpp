@@ -31,12 +31,16 @@ void task_group::require_room() const {
                                 "task_group::spawn: children_max are alive; co_await group.room() first");
 }
 
-void task_group::adopt(group_child& node, promise_header& root) noexcept {
-    root.begin_chain(node, env, outer);
+void task_group::take_in(group_child& node) noexcept {
     children_.push_back(node);
     ++alive_;
     ++pending_;
-    on().ready.push(root);
+}
+
+void task_group::adopt(group_child& node, promise_header& root) noexcept {
+    root.begin_chain(node, env, outer);
+    take_in(node);
+    on().ready.push(root, resume_as::coroutine, env.level);
 }
 
 void group_child::note_failed(group_child& node, child_failure failure) noexcept {
@@ -152,7 +156,7 @@ void task_group::look_for_room_again() noexcept {
     if (wanting_room_.empty() || is_looking_again_) return;
     is_looking_again_ = true;
     ++pending_;
-    on().ready.push(look_again_.node, resume_as::callback);
+    on().ready.push(look_again_.node, resume_as::callback, env.level);
 }
 
 void task_group::looks_again(void* const where) {

@@ -50,7 +50,7 @@ class fault_harness final : harness_run, allocation_watch {
 
     fault_harness(plan const& what, check_faults_options const& options)
         : harness_run(name, what.in, options), plan_(what) {
-        auto& faults = own().front->faults;
+        auto& faults = own().front().faults;
         faults.on_failure = driver_struck;
         faults.context = this;
         if (plan_.kind == fault_kind::submission) faults.failing_call = plan_.nth;
@@ -68,8 +68,8 @@ class fault_harness final : harness_run, allocation_watch {
         left.ending = run_to_the_end(body);
         end_allocation_watch();
         count_of(fault_kind::allocation) = allocations_;
-        count_of(fault_kind::submission) = own().front->faults.calls;
-        count_of(fault_kind::operation) = own().front->faults.operations;
+        count_of(fault_kind::submission) = own().front().faults.calls;
+        count_of(fault_kind::operation) = own().front().faults.operations;
         left.wrong = wrong(result_.has_struck);
         append_wrong(left.wrong, lost_);
         left.described = describe();

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace pitsaw::inline v0::sim {
 
@@ -46,14 +47,26 @@ class process final : sim_observer, worker_guide {
 
     std::string const name;
     time_point paused_until = time_point::min();
-    sim_driver* net = nullptr;     ///< of the runtime's driver
-    fault_driver* front = nullptr; ///< the runtime's driver, which counts what could fail
+    /// What a worker has.
+    struct seat {
+        sim_driver* net;     ///< of its driver
+        fault_driver* front; ///< its driver, which counts what could fail
+    };
+    std::vector<seat> seats; ///< by the workers' numbers
     runtime rt;
+    [[nodiscard]] sim_driver& net() const noexcept { return *seats[0].net; }
+    [[nodiscard]] fault_driver& front() const noexcept { return *seats[0].front; }
+    [[nodiscard]] bool is_awaited_by_others() const noexcept; ///< a thread has promised to wake it
+
     /// How long cancels take while a harness decides that; without one the seed does.
     std::function<std::optional<duration>(operation const&)> cancel_time;
 
   private:
     class turn;
+
+    [[nodiscard]] bool is_due(std::uint32_t worker) noexcept;
+    [[nodiscard]] time_point next_at(std::uint32_t worker) noexcept;
+    [[nodiscard]] std::uint32_t whose_turn() noexcept;
 
     [[nodiscard]] auto cancel_takes(operation const& op) noexcept -> std::optional<duration> override;
     void stuck() noexcept override {}

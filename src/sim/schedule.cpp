@@ -49,9 +49,9 @@ std::uint64_t world::parts::seed_for(std::uint64_t const purpose) const noexcept
 world::parts::~parts() {
     end_everything();
     run_until([this] { return own.rt.loop().abandoned == 0; });
-    for (auto const stream : streams) own.net->discard(stream);
+    for (auto const stream : streams) own.net().discard(stream);
     std::array<event, 16> out;
-    while (own.net->drain(out, never).remaining != 0) {
+    while (own.net().drain(out, never).remaining != 0) {
     } // discards only: nobody's event is in there
 }
 
@@ -183,7 +183,7 @@ void world::parts::wait_for_others() {
     auto const seen = wakes_.load(std::memory_order_acquire);
     auto const all = everybody();
     if (std::ranges::any_of(all, [](process* each) { return each->is_due(); })) return;
-    if (std::ranges::any_of(all, [](process* each) { return each->rt.loop().foreign != 0; }))
+    if (std::ranges::any_of(all, [](process* each) { return each->is_awaited_by_others(); }))
         return wakes_.wait(seen, std::memory_order_acquire);
     for (auto* const each : all)
         if (auto* const observer = each->rt.loop().observer) return observer->on_deadlock();

@@ -85,18 +85,18 @@ random_source& world::random() noexcept { return parts_->users; }
 
 runtime& world::get_runtime() noexcept { return parts_->own.rt; }
 time_point world::now() const noexcept { return parts_->network.now(); }
-void world::advance(duration const by) { parts_->own.net->advance(by); }
+void world::advance(duration const by) { parts_->own.net().advance(by); }
 
 std::pair<descriptor, descriptor> world::make_stream_pair() {
     unwatched_allocations const kernel;
-    auto const [left, right] = parts_->own.net->make_stream_pair();
+    auto const [left, right] = parts_->own.net().make_stream_pair();
     parts_->streams.push_back(left);
     parts_->streams.push_back(right);
     return {left, right};
 }
 
 std::size_t world::readable_bytes(descriptor const stream) const noexcept {
-    return parts_->own.net->readable_bytes(stream);
+    return parts_->own.net().readable_bytes(stream);
 }
 
 std::string world::leftovers() const {
@@ -109,12 +109,12 @@ std::string world::leftovers() const {
     if (worker.operations == 0) {
         std::array<event, 16> out;
         for (std::size_t remaining = 1; remaining != 0;) {
-            auto const left = own.net->drain(out, never);
+            auto const left = own.net().drain(out, never);
             orphans += left.events;
             remaining = left.remaining;
         }
     }
-    auto const statistics = own.net->statistics();
+    auto const statistics = own.net().statistics();
     std::string found;
     auto const expect_none = [&found](std::int64_t const count, char const* what) {
         if (count != 0) append_wrong(found, std::to_string(count) + " " + what);
@@ -130,7 +130,7 @@ std::string world::leftovers() const {
     // The ends that were made for the user are his to close, or the world's.
     auto const users = std::ranges::count_if(parts_->streams, [&](descriptor const end) {
         socket_command look{.what = socket_command::peer_address};
-        return own.net->control(end, look).has_value();
+        return own.net().control(end, look).has_value();
     });
     expect_none(static_cast<std::int64_t>(statistics.descriptors_open) - users, "descriptors not closed");
     expect_none(static_cast<std::int64_t>(statistics.objects_open) - users, "sockets not closed");

@@ -10,8 +10,9 @@ foreign_return& of_frame(void* const frame) noexcept { return *static_cast<forei
 void go_on(void* const frame) noexcept {
     auto& self = of_frame(frame);
     self.expect_no_more();
-    self.header->env->executor->ready.push(*self.header,
-                                           self.proxy.is_stopped ? resume_as::stopped : resume_as::coroutine);
+    auto const& env = *self.header->env;
+    env.executor->ready.push(*self.header, self.proxy.is_stopped ? resume_as::stopped : resume_as::coroutine,
+                             env.level);
 }
 
 // First resume, by whichever thread completed the foreign side. After the post the frame is our worker's
@@ -19,7 +20,8 @@ void go_on(void* const frame) noexcept {
 void hand_over(void* const frame) noexcept {
     auto& self = of_frame(frame);
     self.resume = go_on;
-    self.header->env->executor->post_from_any_thread(self.proxy, resume_as::callback);
+    auto const& env = *self.header->env;
+    env.executor->post_from_any_thread(self.proxy, resume_as::callback, env.level);
 }
 
 void nothing_to_undo(void*) noexcept {}

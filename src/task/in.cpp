@@ -5,7 +5,7 @@ namespace pitsaw::inline v0 {
 void foreign_root::begin(promise_header& first, std::coroutine_handle<> const foreign) noexcept {
     foreign_ = foreign;
     callback_.emplace(env_.stop, on_stop{this});
-    env_.executor->post_from_any_thread(first, resume_as::callback);
+    env_.executor->post_from_any_thread(first, resume_as::callback, env_.level);
 }
 
 std::coroutine_handle<> foreign_root::end() noexcept {

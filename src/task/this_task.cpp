@@ -13,7 +13,39 @@ void end_unwinding() noexcept {
     if (auto* const worker = current_executor()) --worker->unwinding;
 }
 
+std::coroutine_handle<> checkpoint_awaiter::give_turn(promise_header& header) noexcept {
+    if (header.env->stop.stop_requested()) return header.stop_here();
+    auto& worker = *header.env->executor;
+    (void)give_way(header, worker);
+    worker.note_suspension(header);
+    worker.note_completion(header); // its turn cannot be withdrawn
+    return std::noop_coroutine();
+}
+
+std::uint32_t number_of(boundary& chain) noexcept {
+    static detail::atomic<std::uint32_t> given = 0;
+    if (chain.number == 0) chain.number = given.fetch_add(1, std::memory_order_relaxed) + 1; // a count
+    return chain.number;
+}
+
+namespace {
+promise_header& running_task(char const* const otherwise) noexcept {
+    auto const* const worker = current_executor();
+    check(worker != nullptr && worker->current != nullptr, otherwise);
+    return static_cast<promise_header&>(*worker->current);
+}
+} // namespace
+
 namespace this_task {
+
+std::uint32_t id() noexcept {
+    return number_of(*running_task("this_task::id() outside a task: there is none").edge);
+}
+
+std::string_view name() noexcept {
+    auto const* const given = running_task("this_task::name() outside a task: there is none").env->name;
+    return given == nullptr ? std::string_view() : std::string_view(*given);
+}
 
 time_point now() noexcept {
     auto const* const worker = current_executor();

@@ -35,6 +35,23 @@ inline result yields(surroundings&) {
     for (int i = 0; i < 3; ++i) co_await this_task::yield();
     co_return {};
 }
+inline result passes_checkpoints(surroundings&) {
+    for (int i = 0; i < 100; ++i) co_await this_task::checkpoint();
+    co_return {};
+}
+inline result blocks(surroundings& at) {
+    counted_text text(at.values, "one that is too long for a string to keep within");
+    auto const longer = co_await blocking(
+        [](counted_text owned) {
+            *owned += '!';
+            return owned;
+        },
+        std::move(text));
+    co_return co_await blocking([&]() -> io_result<void> {
+        if (longer->empty()) return std::unexpected(std::make_error_code(std::errc::io_error));
+        return {};
+    });
+}
 inline result all(surroundings& at) {
     auto const each = co_await when_all(soon(at), sleeps(at), sleep(2ms));
     co_return each.has_value() ? io_result<void>() : std::unexpected(each.error());
@@ -67,6 +84,24 @@ inline result masked(surroundings& at) {
 inline result elsewhere(surroundings& at) {
     co_return co_await with_executor(at.world->get_runtime().get_executor(), sleeps(at));
 }
+inline result in_turn(surroundings& at) {
+    strand one(at.world->get_runtime().get_executor());
+    auto const step = [&at]() -> result { co_return co_await sleeps(at); };
+    auto const both = co_await when_all(one.run(step), one.run(step));
+    co_return both.has_value() ? io_result<void>() : std::unexpected(both.error());
+}
+inline result child_of_a_named_worker(surroundings& at) {
+    auto const body = [&at](task_group& group) -> result {
+        auto const child = [&at]() -> result { co_return co_await sleeps(at); };
+        for (int i = 0; i < 3; ++i) group.spawn_on(at.world->get_runtime().get_executor(), child);
+        co_return {};
+    };
+    co_return co_await task_group::run(body);
+}
+inline result everywhere(surroundings& at) {
+    auto const each = [&at](std::uint32_t) -> result { co_return co_await sleeps(at); };
+    co_return co_await on_each_worker(each);
+}
 inline result with_other_memory(surroundings& at) {
     auto const body = [&at](task_group& group) -> result {
         for (int i = 0; i < 3; ++i) group.spawn(sleeps(at)); // nodes of that memory
@@ -74,6 +109,15 @@ inline result with_other_memory(surroundings& at) {
     };
     co_return co_await with_memory(*std::pmr::new_delete_resource(), task_group::run(body));
 }
+inline result by_priority(surroundings& at) {
+    auto const each = co_await when_all(with_priority(priority::low, sleeps(at)),
+                                        with_priority(priority::high, sleeps(at)), soon(at));
+    co_return each.has_value() ? io_result<void>() : std::unexpected(each.error());
+}
+inline result under_a_name(surroundings& at) {
+    co_return co_await with_name("a name that is longer than a string keeps within", sleeps(at));
+}
+inline result unbounded(surroundings& at) { co_return co_await this_task::unconstrained(sleeps(at)); }
 inline result as_data(surroundings& at) {
     auto const first = co_await as_outcome(sleeps(at));
     auto const second = co_await as_outcome(soon(at));

@@ -1,5 +1,6 @@
 #pragma once
 #include "sim_subjects/conversations.hpp"
+#include "sim_subjects/primitives.hpp"
 #include "sim_subjects/scopes.hpp"
 #include "sim_subjects/streams.hpp"
 
@@ -13,6 +14,8 @@ inline constexpr subject of_one_task[] = {
     {"sleep_until", sleeps_until},
     {"interval", ticks},
     {"yield", yields},
+    {"checkpoint", passes_checkpoints},
+    {"blocking", blocks},
     {"when_all", all},
     {"when_any", any_first},
     {"when_any_in_the_other_order", any_last},
@@ -21,7 +24,13 @@ inline constexpr subject of_one_task[] = {
     {"with_deadline", by_a_deadline},
     {"shield", masked},
     {"with_executor", elsewhere},
+    {"strand", in_turn},
+    {"spawn_on", child_of_a_named_worker},
+    {"on_each_worker", everywhere},
     {"with_memory", with_other_memory},
+    {"with_priority", by_priority},
+    {"with_name", under_a_name},
+    {"unconstrained", unbounded},
     {"as_outcome", as_data},
     {"or_return", unwraps},
     {"at_exit", cleans_up},
@@ -32,6 +41,16 @@ inline constexpr subject of_one_task[] = {
     {"room", waits_for_room},
     {"keep_others", keeps_the_others},
     {"portal", through_a_portal},
+    {"semaphore", takes_permits},
+    {"semaphore_in_when_any", takes_either},
+    {"mutex", locks},
+    {"shared_mutex", reads_and_writes},
+    {"manual_reset_event", passes_a_gate},
+    {"auto_reset_event", takes_turns},
+    {"latch", waits_for_all},
+    {"barrier", goes_in_step},
+    {"condition", waits_for_orders},
+    {"once", does_it_once},
     {"send", talk<send_some, receive_leases>},
     {"send_pieces", talk<send_pieces, receive_into_memory>},
     {"send_all", talk<send_whole, receive_into_a_vector>},

@@ -3,6 +3,7 @@
 #include "../meter.hpp"
 
 #include <array>
+#include <atomic>
 #include <coroutine>
 #include <cstdlib>
 #include <string_view>
@@ -113,11 +114,24 @@ void run_yield(std::uint64_t const count) {
     ready.run();
 }
 
+/// The floor of a lock that another thread may want: an exchange to take it, and one to give it back, since
+/// somebody may have come to wait.
+void run_mutex(std::uint64_t const count) {
+    static std::atomic<bool> is_locked = false;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        keep(is_locked.exchange(true, std::memory_order_acquire));
+        keep(is_locked.exchange(false, std::memory_order_acq_rel));
+    }
+}
+
 } // namespace
 
 int main(int, char** arguments) {
     std::string_view const name = arguments[1];
-    auto* const run = name == "nested_hidden" ? run_nested : name == "yield" ? run_yield : nullptr;
+    auto* const run = name == "nested_hidden" ? run_nested
+                      : name == "yield"       ? run_yield
+                      : name == "mutex"       ? run_mutex
+                                              : nullptr;
     if (run == nullptr) return 2;
     constexpr std::uint64_t count = 20'000'000;
     run(count / 100);

@@ -12,8 +12,11 @@ class budget {
   public:
     static constexpr std::int32_t hops_max = 256;
 
-    /// Whether the hop may be made at once.
-    [[nodiscard]] bool spend() noexcept { return --left_ > 0; }
+    /// Whether the hop may be made at once. What may be long counts for several.
+    [[nodiscard]] bool spend(std::int32_t hops = 1) noexcept { return (left_ -= hops) > 0; }
+
+    /// Whether the latest resume used all of it.
+    [[nodiscard]] bool is_spent() const noexcept { return left_ <= 0; }
 
     void refill() noexcept { left_ = hops_max; }
 

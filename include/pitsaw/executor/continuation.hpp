@@ -13,6 +13,7 @@ enum class resume_as : std::uintptr_t {
     stopped = 1,   ///< it is a `promise_header` that stops: walk up to its boundary
     callback = 2,  ///< resume it; it is no header, so nobody is "the current task" meanwhile
     ended = 3,     ///< it is a `promise_header` whose result stands: its clean-ups, then whoever waits for it
+    completed = 4, ///< it is a `promise_header` whose leaf completed elsewhere: clear the stop slot, resume
 };
 
 /// The first eight bytes of every promise: one link, so that a suspended coroutine waits in a ready queue or
@@ -52,6 +53,13 @@ class ready_queue {
         last.link = static_cast<std::uintptr_t>(how);
         *tail_ |= reinterpret_cast<std::uintptr_t>(&last);
         tail_ = &last.link;
+    }
+
+    /// Before all that wait: the next that is taken.
+    void push_first(continuation& first, resume_as how) noexcept {
+        first.link = head_ | static_cast<std::uintptr_t>(how);
+        if (head_ == 0) tail_ = &first.link;
+        head_ = reinterpret_cast<std::uintptr_t>(&first);
     }
 
     struct entry {

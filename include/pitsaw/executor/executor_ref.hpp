@@ -4,16 +4,21 @@
 #include <pitsaw/base/inbox.hpp>
 #include <pitsaw/executor/budget.hpp>
 #include <pitsaw/executor/continuation.hpp>
+#include <pitsaw/executor/ready_levels.hpp>
 #include <pitsaw/executor/timer_queue.hpp>
 
+#include <array>
 #include <coroutine>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <string_view>
 
 namespace pitsaw::inline v0 {
 
+class blocking_pool;
 class buffer_pool;
+struct cpu_mask;
 class driver;
 class flight_recorder;
 struct event;
@@ -28,7 +33,7 @@ class executor {
   public:
     executor(executor&&) = delete;
 
-    ready_queue ready;                    ///< coroutines whose turn it is
+    ready_levels ready;                   ///< coroutines whose turn it is
     budget hops;                          ///< refilled by the loop at each resume
     continuation* current = nullptr;      ///< the running header, null in callbacks and in the loop
     timer_queue timers;                   ///< sleeps and deadlines
@@ -41,15 +46,27 @@ class executor {
     std::uint32_t abandoned = 0; ///< of these, whose owner is gone: each frees itself at its final event
     std::uint32_t foreign = 0;   ///< promises by other threads to post here: portals, foreign awaitables
     std::uint32_t unwinding = 0; ///< how many stopped frames are being destroyed
+    blocking_pool* blocking = nullptr;  ///< set once: the runtime's, for what would hold the worker up
+    bool has_virtual_time = false;      ///< set once: time passes only where the driver says so
+    std::uint32_t away = 0;             ///< chains, and stops of them, on their way between workers
+    std::span<executor* const> workers; ///< set once: those of the runtime, this one included
+    cpu_mask const* unpinned = nullptr; ///< set once: where threads that it starts may run; null: as it may
 
-    /// Appends `to` to the ready queue from its worker and from anywhere else.
-    void post_from_any_thread(continuation& to, resume_as how) noexcept;
+    /// Appends `to` to the ready queue from its worker and from anywhere else. A header has its priority in
+    /// its environment; a callback waits with that of `level`.
+    void post_from_any_thread(continuation& to, resume_as how, priority level = priority::normal) noexcept;
 
-    /// The same, but behind everything that other threads had posted before this call, from its worker too.
-    void post_in_order(continuation& to, resume_as how) noexcept;
+    /// The same, but behind everything that other threads had posted with this priority before this call,
+    /// from its worker too.
+    void post_in_order(continuation& to, resume_as how, priority level = priority::normal) noexcept;
 
-    /// Parks a hop whose budget is spent; returns what the hop resumes instead: nothing.
-    [[nodiscard]] std::coroutine_handle<> park(continuation& to) noexcept;
+    /// Appends a callback that any worker of the runtime may run instead. From its worker.
+    virtual void offer(continuation& to) noexcept { ready.push(to, resume_as::callback); }
+
+    /// Parks a hop whose budget is spent, behind the others or before them; returns what the hop resumes
+    /// instead: nothing.
+    [[nodiscard]] std::coroutine_handle<> park(continuation& to, priority level = priority::normal,
+                                               bool is_first = false) noexcept;
 
     /// Counts a leaf that has just suspended; `leaf` is the header that waits.
     void note_suspension(continuation& leaf) noexcept {
@@ -97,7 +114,8 @@ class executor {
 
     void record_attempt(event const& done) const noexcept;
 
-    inbox<continuation, &continuation::link> inbox_; ///< any thread pushes, the worker takes
+    /// One for each priority: any thread pushes, the worker takes.
+    std::array<inbox<continuation, &continuation::link>, priority_count> inboxes_;
 
     detail::atomic<std::uint32_t> posters_ = 0; ///< any thread
 };
@@ -123,6 +141,9 @@ class executor_ref {
     [[nodiscard]] executor& operator*() const noexcept { return *named_; }
     [[nodiscard]] executor* operator->() const noexcept { return named_; }
     [[nodiscard]] explicit operator bool() const noexcept { return named_ != nullptr; }
+
+    /// The workers of its runtime, in their order.
+    [[nodiscard]] std::span<executor* const> workers() const noexcept { return named_->workers; }
 
     /// Whether the calling thread is this worker.
     [[nodiscard]] bool is_current() const noexcept { return named_ == current_executor(); }

@@ -62,6 +62,8 @@ class client_request {
 /// Threads: the client's worker. Errors: of the body, see body_source. Stopping: see there.
 class client_response {
   public:
+    using bound_to_worker = void; ///< see `transferable`
+
     explicit client_response(std::unique_ptr<body_source> body, unsigned status, header_view headers) noexcept
         : body_(std::move(body)), headers_(headers), status_(status) {}
 
@@ -106,6 +108,8 @@ static_assert(std::is_trivially_copyable_v<client_options>);
 /// kept connection some 800. Source: RFC 9112 section 9.
 class client {
   public:
+    using bound_to_worker = void; ///< see `transferable`
+
     explicit client(client_options how = {});
     client(client&&) noexcept;
     ~client();

@@ -52,6 +52,8 @@ class body_source {
 /// the peer takes nothing for `write_timeout`. Stopping: the message is then cut off, and the peer sees that.
 class body_writer {
   public:
+    using bound_to_worker = void; ///< see `transferable`
+
     body_writer() = default;
     body_writer(body_writer&&) = delete;
     virtual ~body_writer() = default;
@@ -127,6 +129,8 @@ class server_connection;
 /// RFC 9112.
 class request {
   public:
+    using bound_to_worker = void; ///< see `transferable`
+
     request(request&&) = delete;
 
     [[nodiscard]] http::method method() const noexcept { return method_; }

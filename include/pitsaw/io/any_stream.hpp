@@ -138,6 +138,8 @@ template <class T> class [[nodiscard]] any_operation {
 /// allocates nothing (see `any_operation`).
 class any_stream {
   public:
+    using bound_to_worker = void; ///< see `transferable`
+
     any_stream() = default; ///< none
 
     template <class Stream>

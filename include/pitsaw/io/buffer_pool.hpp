@@ -21,6 +21,8 @@ namespace pitsaw::inline v0 {
 /// buffers. Stopping: none. Sizes: 1,024 buffers of 4 KiB unless `runtime_options` says otherwise.
 class buffer_pool {
   public:
+    using bound_to_worker = void; ///< see `transferable`
+
     [[nodiscard]] static auto make(driver& at, std::uint32_t buffers, std::uint32_t buffer_bytes) noexcept
         -> std::unique_ptr<buffer_pool>;
 
@@ -56,6 +58,8 @@ class buffer_pool {
 /// stopping: none. Sizes: 24 bytes; at most one pool buffer of bytes.
 class lease {
   public:
+    using bound_to_worker = void; ///< see `transferable`
+
     using bound_to_runtime = void; ///< see sync_wait
 
     lease() = default;

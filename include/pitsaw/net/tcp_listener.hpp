@@ -55,6 +55,8 @@ class [[nodiscard]] accept_operation : public operation_leaf {
 /// delivered; otherwise it stays in the backlog. Sizes: 24 bytes.
 class tcp_listener {
   public:
+    using bound_to_worker = void; ///< see `transferable`
+
     using bound_to_runtime = void; ///< see sync_wait
 
     static constexpr duration pause_min = std::chrono::milliseconds(10);

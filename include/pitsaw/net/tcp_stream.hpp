@@ -58,6 +58,8 @@ class [[nodiscard]] close_operation : public plain_operation {
 /// others wait their turn. Sizes: 16 bytes.
 class tcp_stream {
   public:
+    using bound_to_worker = void; ///< see `transferable`
+
     using bound_to_runtime = void; ///< see sync_wait
 
     tcp_stream() = default; ///< none

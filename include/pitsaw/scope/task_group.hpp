@@ -1,6 +1,7 @@
 #pragma once
 #include <pitsaw/base/intrusive_list.hpp>
 #include <pitsaw/executor/remote_ask.hpp>
+#include <pitsaw/scope/away_child.hpp>
 #include <pitsaw/scope/group_child.hpp>
 #include <pitsaw/scope/stop_scope.hpp>
 #include <pitsaw/task/child.hpp>
@@ -64,6 +65,8 @@ class [[nodiscard]] room_awaiter : waiter, public intrusive_list_node {
 /// failure of the body always stops the children and is the group's. Stopping: a boundary, see `run`.
 class task_group : stop_scope {
   public:
+    using bound_to_worker = void; ///< see `transferable`
+
     task_group(task_group&&) = delete;
 
     /// Starts `work` as a child; it runs when its turn comes. A child's value is dropped, its failure is not.
@@ -89,6 +92,34 @@ class task_group : stop_scope {
         auto& node = group_node<typename result::value_type, F, Args...>::create(
             *this, env.memory, call, std::move(work), std::move(args)...);
         adopt(node.child(), node.header());
+    }
+
+    /// The same on `on`, another worker of the same runtime or the own one: `work` is called there with the
+    /// arguments, and all three are destroyed there when the child has ended, before it counts as ended here.
+    ///
+    /// What is given must be `transferable`. Errors: as `spawn`; what calling `work` throws is the child's
+    /// failure, and an executor of another runtime is a checked error.
+    template <class F, class... Args>
+        requires task_call<F, Args...>
+    void spawn_on(executor_ref const on, F work, Args... args) {
+        require_room();
+        auto& node = away_child<F, Args...>::create(*this, env.memory, std::move(work), std::move(args)...);
+        take_in(node);
+        node.depart(*on, env, *outer);
+    }
+
+    /// The same on whichever worker of the runtime takes it first: it is offered to all, this one included.
+    /// Once begun it stays where it is. With `scheduling::per_core` that is always here.
+    ///
+    /// Offers begin in about the order in which they were made, and behind what is ready on the worker that
+    /// takes them; a worker that runs on looks at them with each poll of its driver, so none waits for ever.
+    template <class F, class... Args>
+        requires task_call<F, Args...>
+    void spawn_anywhere(F work, Args... args) {
+        require_room();
+        auto& node = away_child<F, Args...>::create(*this, env.memory, std::move(work), std::move(args)...);
+        take_in(node);
+        node.depart_anywhere(env, *outer);
     }
 
     /// Waits until fewer than `children_max` children are alive, first come, first served. Who spawns without
@@ -157,6 +188,7 @@ class task_group : stop_scope {
     void begin(promise_header& header) noexcept;
     void require_running() const noexcept;
     void require_room() const;
+    void take_in(group_child& node) noexcept;
     void adopt(group_child& node, promise_header& root) noexcept;
     void note_failure(std::exception_ptr exception, std::error_code error, bool is_body) noexcept;
     void note_stopped(bool is_body) noexcept;

@@ -19,6 +19,7 @@ struct deadline_scope : boundary, stop_scope, timer_node {
     deadline_scope(on_child_ended ended, time_point at) noexcept
         : boundary(ended), stop_scope(asked), timer_node(expired) {
         deadline = at;
+        is_race = true;
     }
 
     void open_and_arm(promise_header& header) noexcept;

@@ -4,6 +4,7 @@
 #include <coroutine>
 #include <memory_resource>
 #include <type_traits>
+#include <utility>
 
 namespace pitsaw::inline v0 {
 
@@ -12,7 +13,7 @@ namespace pitsaw::inline v0 {
 template <class A, class Change> class [[nodiscard]] with_environment_awaiter : inner_boundary {
   public:
     with_environment_awaiter(Change change, A& awaited)
-        : inner_boundary(ended), child_(awaited), change_(change) {}
+        : inner_boundary(ended), child_(awaited), change_(std::move(change)) {}
 
     [[nodiscard]] std::coroutine_handle<> start(promise_header& header) noexcept {
         env_ = *header.env;

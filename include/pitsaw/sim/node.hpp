@@ -34,7 +34,9 @@ enum class death : std::uint8_t {
     of_machine, ///< nobody says a word: peers learn of it when they ask after the restart, or give up
 };
 
-/// Of the runtime that each life of a node gets, and of its machine. Its world is closed in any case.
+/// Of the runtime that each life of a node gets, and of its machine. Its world is closed in any case. All of
+/// its workers are in the world's one thread, which gives them turns by its seed: names, processors and
+/// `on_thread_start` mean nothing there.
 ///
 /// ```cpp
 /// ps::sim::node_options small;

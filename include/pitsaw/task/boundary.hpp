@@ -29,6 +29,13 @@ struct inner_boundary : boundary, waiter {
 
     [[nodiscard]] promise_header& outer() const noexcept { return *outer_; }
 
+    /// The leaf below a stop slot in which boundaries like this one may stand; null: none is suspended.
+    [[nodiscard]] static waiter* leaf_below(waiter* in_slot) noexcept {
+        while (in_slot != nullptr && in_slot->ask == pass_on)
+            in_slot = static_cast<inner_boundary*>(in_slot)->waiting;
+        return in_slot;
+    }
+
   private:
     static void pass_on(waiter& self) noexcept { static_cast<inner_boundary&>(self).ask_to_stop(); }
 

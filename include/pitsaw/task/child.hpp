@@ -57,7 +57,7 @@ template <class A> class child {
         // A transfer names whom it resumes; a leaf that suspended named nobody, and has nothing to run unless
         // it is a coroutine of somebody else's, which no queue of ours can hold.
         if (auto* const next = std::exchange(worker.current, nullptr))
-            worker.ready.push(*next);
+            worker.ready.push(*next, resume_as::coroutine, in.level);
         else
             runs_next.resume();
     }
@@ -99,7 +99,7 @@ template <class T> class child<task<T>> {
     }
 
     void start_queued(boundary& edge, environment const& in, promise_header& by) noexcept {
-        in.executor->ready.push(begin(edge, in, by));
+        in.executor->ready.push(begin(edge, in, by), resume_as::coroutine, in.level);
     }
 
     void collect() noexcept {}

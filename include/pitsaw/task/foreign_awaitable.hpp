@@ -58,11 +58,12 @@ template <class A> class foreign_awaiter {
     explicit foreign_awaiter(A&& awaitable) : awaiter_(standard_awaiter(std::forward<A>(awaitable))) {}
     foreign_awaiter(foreign_awaiter&&) = delete;
 
-    [[nodiscard]] bool await_ready() { return awaiter_.await_ready(); }
+    /// What is ready counts as a hop all the same, so that a loop over such awaits gives way.
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
 
     template <environment_promise Promise>
     [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> waiting) {
-        return suspend(waiting.promise());
+        return start(waiting.promise());
     }
 
     /// For combinators, which have a header and no coroutine.

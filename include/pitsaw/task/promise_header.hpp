@@ -38,7 +38,9 @@ struct boundary {
     promise_header* root = nullptr;    ///< the chain's first header: set once, before the start
     waiter* waiting = nullptr;         ///< the stop slot: set and cleared by the leaf
     on_child_ended child_ended;        ///< set once; returns what runs next
-    std::uint32_t swallowed_stops = 0; ///< by `as_outcome`, in a row
+    std::uint32_t number = 0;          ///< the chain's, from when it is first asked for on
+    std::uint16_t swallowed_stops = 0; ///< by `as_outcome`, in a row, modulo its range
+    bool is_race = false; ///< set once: the scope may end this child for another's sake, or a clock's
 
     explicit boundary(on_child_ended ended) noexcept : child_ended(ended) {}
     boundary(boundary&&) = delete;
@@ -103,6 +105,9 @@ struct promise_header : continuation {
     /// an error must not need stack for each frame that it passes.
     void end_here() noexcept;
 
+    /// The same for what another thread completed, and posted as `resume_as::completed`: its turn has come.
+    void completed_elsewhere() noexcept;
+
     /// It stops, suspended or not yet begun: this coroutine is never resumed.
     std::coroutine_handle<> stop_here() noexcept;
 
@@ -130,35 +135,46 @@ inline std::coroutine_handle<> promise_header::suspend_at(waiter& leaf) noexcept
 
 inline void promise_header::complete_here() noexcept {
     edge->waiting = nullptr;
-    env->executor->ready.push(*this);
+    env->executor->ready.push(*this, resume_as::coroutine, env->level);
     env->executor->note_completion(*this);
 }
 
 inline void promise_header::end_here() noexcept {
     edge->waiting = nullptr;
-    env->executor->ready.push(*this, resume_as::ended);
+    env->executor->ready.push(*this, resume_as::ended, env->level);
+    env->executor->note_completion(*this);
+}
+
+inline void promise_header::completed_elsewhere() noexcept {
+    edge->waiting = nullptr;
     env->executor->note_completion(*this);
 }
 
 inline std::coroutine_handle<> promise_header::stop_here() noexcept {
     edge->waiting = nullptr;
-    env->executor->ready.push(*this, resume_as::stopped);
+    env->executor->ready.push(*this, resume_as::stopped, env->level);
     return std::noop_coroutine();
 }
 
 /// Gives the coroutine of a header an error as its result, and ends it: what a leaf under `or_return` calls.
 using error_ending = void (*)(promise_header& of, std::error_code error) noexcept;
 
+/// The number of a chain, which `this_task::id` gives; from when it is first asked for on.
+[[nodiscard]] std::uint32_t number_of(boundary& chain) noexcept;
+
 /// A promise that carries a header as its first base.
 template <class Promise>
 concept environment_promise = std::derived_from<Promise, promise_header>;
+
+/// The budget is spent: `to` goes on when its turn comes. Returns nothing to run.
+[[nodiscard, gnu::cold]] std::coroutine_handle<> give_way(promise_header& to, executor& worker) noexcept;
 
 /// Passes control to `to`: symmetric transfer, or the ready queue when the budget is spent.
 [[nodiscard]] inline std::coroutine_handle<> transfer(promise_header& to, executor& worker) noexcept {
     worker.current = &to;
     if (worker.hops.spend()) [[likely]]
         return to.handle();
-    return worker.park(to);
+    return give_way(to, worker);
 }
 [[nodiscard]] inline std::coroutine_handle<> transfer(promise_header& to) noexcept {
     return transfer(to, *to.env->executor);

@@ -28,6 +28,8 @@ enum class missed_ticks : std::uint8_t {
 /// same one.
 class interval {
   public:
+    using bound_to_worker = void; ///< see `transferable`
+
     template <class Rep, class Period>
     explicit interval(std::chrono::duration<Rep, Period> const period,
                       missed_ticks const policy = missed_ticks::burst)

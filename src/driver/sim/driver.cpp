@@ -35,9 +35,12 @@ sim_driver::sim_driver(sim_driver_options options, sim_observer* observer, sim_n
 sim_driver::sim_driver(sim_driver_options options, sim_observer* observer, std::unique_ptr<sim_network> own,
                        sim_network* shared, sim_host on)
     : options_(options), observer_(observer), random_(options.seed), own_network_(std::move(own)),
-      network_(own_network_ ? own_network_.get() : shared), host_(on) {}
+      network_(own_network_ ? own_network_.get() : shared), host_(on) {
+    network_->subscribe(host_, changes_);
+}
 
 sim_driver::~sim_driver() {
+    network_->unsubscribe(host_, changes_);
     if (counts_.in_flight == 0) return;
     auto const oldest = std::ranges::min_element(
         records_, {}, [](record const& r) { return r.at == stage::free ? UINT64_MAX : r.sequence; });
@@ -254,7 +257,7 @@ auto sim_driver::turn(std::span<event> out, time_point until, bool until_empty) 
 
 auto sim_driver::is_due() noexcept -> bool {
     // relaxed: turn()'s exchange acquires.
-    return woken_.load(std::memory_order_relaxed) != 0 || has_news() || next_step_at() <= now();
+    return woken_.load(std::memory_order_relaxed) != 0 || has_changes() || next_step_at() <= now();
 }
 
 /// Its sockets are the network's to close. What is in flight ends: as cancelled if it was asked to, else as
@@ -263,6 +266,7 @@ void sim_driver::cut_off() {
     check_home();
     own_time_ = now();
     is_cut_off_ = true;
+    network_->unsubscribe(host_, changes_);
     for (std::uint32_t which = 0; which < records_.size(); ++which) {
         auto const& r = records_[which];
         bool const is_close = r.op == nullptr || r.op->code == op_code::close;
@@ -274,7 +278,7 @@ void sim_driver::cut_off() {
 
 auto sim_driver::is_stuck() const noexcept -> bool {
     // relaxed: a hint, after which nothing of a waker is read.
-    return woken_.load(std::memory_order_relaxed) == 0 && network_->next_at() == never && !has_news() &&
+    return woken_.load(std::memory_order_relaxed) == 0 && network_->next_at() == never && !has_changes() &&
            std::ranges::all_of(agenda_, [this](step const& planned) { return is_stale(planned); });
 }
 

@@ -146,9 +146,7 @@ class sim_driver final : public driver {
 
     [[nodiscard]] auto chance(unsigned percent) noexcept -> bool;
     [[nodiscard]] auto happens(unsigned percent) noexcept -> bool;
-    [[nodiscard]] auto has_news() const noexcept -> bool {
-        return !is_cut_off_ && network_->has_changed(host_);
-    }
+    [[nodiscard]] auto has_changes() const noexcept -> bool { return !changes_.empty(); }
     [[nodiscard]] auto may_open() noexcept -> bool;
     [[nodiscard]] auto up_to(duration most) noexcept -> duration;
 
@@ -187,6 +185,7 @@ class sim_driver final : public driver {
     std::unique_ptr<sim_network> own_network_; // of one that is alone in its world
     sim_network* const network_;
     sim_host const host_{};
+    std::vector<native_handle> changes_; // sockets of the machine that have changed
     bool is_cut_off_ = false;
     time_point own_time_{}; // once it is cut off
     std::uint64_t sequence_ = 0;

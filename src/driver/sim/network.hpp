@@ -33,10 +33,10 @@ enum class sim_host : std::uint32_t {};
 /// them, and the time.
 ///
 /// It knows no operations: a driver decides when a call is made. Every call returns what a kernel would: a
-/// count, a handle or a negative error, `would_block` among them. `take_changed` then names the sockets of a
-/// machine for which a call that would have blocked may now succeed. Within a machine everything arrives at
-/// once. A world of one machine takes every address for its own; else each machine has the one it was given,
-/// and its loopback. Threads: one.
+/// count, a handle or a negative error, `would_block` among them. The drivers of a machine then hear of each
+/// socket for which a call that would have blocked may now succeed (`subscribe`). Within a machine everything
+/// arrives at once. A world of one machine takes every address for its own; else each machine has the one it
+/// was given, and its loopback. Threads: one.
 class sim_network {
   public:
     static std::int32_t const would_block;
@@ -79,8 +79,9 @@ class sim_network {
     [[nodiscard]] auto has_accepted(native_handle listener) const -> bool; // an accept would not block
     void reset(native_handle which); // the network breaks the connection for both ends
 
-    [[nodiscard]] auto take_changed(sim_host on) -> std::vector<native_handle>;
-    [[nodiscard]] auto has_changed(sim_host on) const noexcept -> bool;
+    /// From here on `changes` gets each socket of `on` that changes: one list for each driver of a machine.
+    void subscribe(sim_host on, std::vector<native_handle>& changes);
+    void unsubscribe(sim_host on, std::vector<native_handle>& changes) noexcept;
     [[nodiscard]] auto readable_bytes(native_handle which) const noexcept -> std::size_t;
     [[nodiscard]] auto traffic() const noexcept -> sim_traffic { return traffic_; }
     [[nodiscard]] auto open_count() const noexcept -> std::size_t { return open_; }
@@ -140,7 +141,7 @@ class sim_network {
     struct host {
         socket_address address;
         bool is_off = false;
-        std::vector<native_handle> changed;
+        std::vector<std::vector<native_handle>*> subscribers;
     };
     struct link { // between two machines
         sim_host one;

@@ -57,19 +57,21 @@ auto sim_network::open_count(sim_host on) const noexcept -> std::size_t {
 }
 
 void sim_network::changed(std::uint32_t index) {
-    host_of(sockets_[index].host).changed.push_back(native_handle(index));
+    for (auto* const changes : host_of(sockets_[index].host).subscribers)
+        changes->push_back(native_handle(index));
 }
 
 void sim_network::changed(place where) {
     if (find(where) != nullptr) changed(where.index);
 }
 
-auto sim_network::take_changed(sim_host on) -> std::vector<native_handle> {
-    return std::exchange(host_of(on).changed, {});
+void sim_network::subscribe(sim_host on, std::vector<native_handle>& changes) {
+    host_of(on).subscribers.push_back(&changes);
 }
 
-auto sim_network::has_changed(sim_host on) const noexcept -> bool {
-    return !hosts_[static_cast<std::size_t>(on)].changed.empty();
+void sim_network::unsubscribe(sim_host on, std::vector<native_handle>& changes) noexcept {
+    std::erase(host_of(on).subscribers, &changes);
+    changes.clear();
 }
 
 auto sim_network::make_socket(sim_host on) -> native_handle {

@@ -226,8 +226,8 @@ void sim_driver::take_place(std::uint32_t which) noexcept {
 
 /// Schedules the operations that were blocked on a socket which has changed.
 void sim_driver::look_again() noexcept {
-    if (!has_news()) return;
-    for (auto const handle : network_->take_changed(host_)) {
+    if (!has_changes()) return;
+    for (auto const handle : std::exchange(changes_, {})) {
         auto const number = static_cast<std::size_t>(handle);
         if (number >= slot_of_handle_.size() || slot_of_handle_[number] == nobody) continue;
         auto const& of = slots_[slot_of_handle_[number]];

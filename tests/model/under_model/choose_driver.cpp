@@ -8,5 +8,6 @@ namespace pitsaw::inline v0 {
 auto choose_driver() -> std::unique_ptr<driver> {
     return std::make_unique<sim_driver>(sim_driver_options::calm());
 }
+auto choose_driver_again() -> std::unique_ptr<driver> { return choose_driver(); }
 
 } // namespace pitsaw::inline v0

@@ -31,7 +31,7 @@ TEST(with_executor, on_ones_own_executor_it_is_just_the_work) {
     auto work = [&]() -> ps::task<int> {
         auto const here = (co_await ps::this_task::get_environment()).executor;
         int const got = co_await ps::with_executor(here, gives(4, 1ms));
-        co_await ps::with_executor(here, ps::sleep(1ms));
+        (void)co_await ps::with_executor(here, gives, 5, 1ms);
         std::string caught;
         try {
             co_await ps::with_executor(here, throws());
@@ -66,21 +66,24 @@ TEST(with_executor, a_stop_reaches_the_work_and_what_completed_is_delivered) {
 
 TEST(with_executor, work_that_stops_by_itself_stops_the_awaiting_task) {
     observed_runtime world;
+    auto stops = []() -> ps::task<> { co_await stops_itself{}; };
     auto work = [&]() -> ps::task<> {
-        co_await ps::with_executor(world.rt.get_executor(), stops_itself{});
+        co_await ps::with_executor(world.rt.get_executor(), stops);
         ADD_FAILURE();
     };
     EXPECT_TRUE(ps::sync_wait(world.rt, work()).is_stopped());
 }
 
-TEST(with_executor_death, the_executor_of_another_thread_is_a_checked_error) {
+TEST(with_executor_death, the_executor_of_another_runtime_is_a_checked_error) {
     auto elsewhere = [] {
         ps::runtime other;
         ps::runtime own;
-        auto work = [&]() -> ps::task<> { co_await ps::with_executor(other.get_executor(), ps::sleep(1ms)); };
+        auto work = [&]() -> ps::task<> {
+            (void)co_await ps::with_executor(other.get_executor(), gives, 1, 1ms);
+        };
         (void)ps::sync_wait(own, work());
     };
-    EXPECT_DEATH(elsewhere(), "with_executor");
+    EXPECT_DEATH(elsewhere(), "an executor of another runtime");
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include <pitsaw/sim/replay.hpp>
 
+#include "each_driver.hpp"
+
 #include <pitsaw/pitsaw.hpp>
 
 #include <gtest/gtest.h>
@@ -330,6 +332,33 @@ TEST(replay, a_recording_tells_that_other_threads_were_at_work) {
     auto const saved = sim::recording::read(path);
     ASSERT_TRUE(saved.has_value()) << saved.error();
     EXPECT_EQ(saved->wakes(), 1U);
+    ::unlink(path.c_str());
+}
+
+auto calls_between_sleeps(int& calls, int& turns) -> task<void> {
+    co_await sleep(1ms);
+    ++turns;
+    co_await blocking([&] { ++calls; });
+    ++turns;
+    co_await sleep(1ms);
+}
+
+TEST(replay, of_a_program_that_uses_blocking_ends_at_its_first_job) {
+    auto const path = temporary("blocking");
+    runtime rt(testing::make_driver({"epoll"}), options_that_hold(1 << 20));
+    int calls = 0;
+    int turns = 0;
+    EXPECT_TRUE(sync_wait(rt, calls_between_sleeps(calls, turns)).has_value());
+    EXPECT_EQ(calls, 1);
+    ASSERT_EQ(rt.save_record(path.c_str()), std::error_code());
+    auto saved = sim::recording::read(path);
+    ASSERT_TRUE(saved.has_value()) << saved.error();
+    calls = turns = 0;
+    sim::replay again(std::move(*saved));
+    EXPECT_TRUE(again.run(calls_between_sleeps(calls, turns)).is_stopped());
+    EXPECT_NE(again.divergence(), "");
+    EXPECT_EQ(calls, 0);
+    EXPECT_EQ(turns, 1);
     ::unlink(path.c_str());
 }
 

@@ -12,6 +12,7 @@
 #include <pitsaw/task/as_outcome.hpp>
 #include <pitsaw/task/async_generator.hpp>
 #include <pitsaw/task/at_exit.hpp>
+#include <pitsaw/task/blocking.hpp>
 #include <pitsaw/task/in.hpp>
 #include <pitsaw/task/or_return.hpp>
 #include <pitsaw/task/sync_wait.hpp>
@@ -41,7 +42,7 @@ constexpr size_row sizes[] = {
     {"continuation", sizeof(continuation), 8},
     {"promise_header", sizeof(promise_header), 48},
     {"boundary", sizeof(boundary), 32},
-    {"environment", sizeof(environment), 32},
+    {"environment", sizeof(environment), 48},
     {"timer_node", sizeof(timer_node), 40},
     {"operation", sizeof(operation), 80},
     {"operation_leaf", sizeof(operation_leaf), 112},
@@ -50,25 +51,28 @@ constexpr size_row sizes[] = {
     {"task<int>::awaiter", sizeof(task<int>::awaiter), 8},
     {"leaf_frame", sizeof(leaf_frame), 64},
     {"yield", sizeof(yield_awaiter), 1},
+    {"checkpoint", sizeof(checkpoint_awaiter), 1},
+    {"blocking", sizeof(blocking_leaf), 152},
     {"sleep", sizeof(sleep_awaiter), 64},
     {"interval tick", sizeof(interval::tick_awaiter), 80},
     {"as_outcome<task<int>>", sizeof(as_outcome_awaiter<task<int>>), 64},
     {"or_return of a task", sizeof(or_return_awaiter<task<io_result<int>>, task_promise<io_result<int>>>),
      56},
     {"foreign_awaiter of a reference", sizeof(foreign_awaiter<std::suspend_never&&>), 48},
-    {"cleanup_promise", sizeof(cleanup_promise), 216},
+    {"cleanup_promise", sizeof(cleanup_promise), 232},
     {"async_generator_promise<int>", sizeof(async_generator_promise<int>), 120},
-    {"in<task<int>>", sizeof(in_awaiter<task<int>>), 264},
-    {"stop_scope", sizeof(stop_scope), 72},
-    {"shield<task<int>>", sizeof(shield_awaiter<task<int>>), 80},
-    {"with_executor<task<int>>", sizeof(with_executor(executor_ref(), std::declval<task<int>>())), 96},
-    {"with_timeout<task<int>>", sizeof(with_deadline_awaiter<task<int>>), 168},
-    {"when_all of two task<int>", sizeof(when_all_awaiter<task<int>, task<int>>), 208},
-    {"when_any of two task<int>", sizeof(when_any_awaiter<task<int>, task<int>>), 208},
-    {"when_any of a task<int> and a sleep", sizeof(when_any_awaiter<task<int>, sleep_awaiter>), 288},
-    {"task_group", sizeof(task_group), 248},
-    {"run_group", sizeof(run_group_awaiter<nothing_body>), 304},
+    {"in<task<int>>", sizeof(in_awaiter<task<int>>), 280},
+    {"stop_scope", sizeof(stop_scope), 88},
+    {"shield<task<int>>", sizeof(shield_awaiter<task<int>>), 96},
+    {"with_executor<task<int>>", sizeof(with_executor(executor_ref(), std::declval<task<int>>())), 272},
+    {"with_timeout<task<int>>", sizeof(with_deadline_awaiter<task<int>>), 184},
+    {"when_all of two task<int>", sizeof(when_all_awaiter<task<int>, task<int>>), 224},
+    {"when_any of two task<int>", sizeof(when_any_awaiter<task<int>, task<int>>), 224},
+    {"when_any of a task<int> and a sleep", sizeof(when_any_awaiter<task<int>, sleep_awaiter>), 304},
+    {"task_group", sizeof(task_group), 264},
+    {"run_group", sizeof(run_group_awaiter<nothing_body>), 320},
     {"child of a group", sizeof(group_node<int>), 64},
+    {"child on another worker", sizeof(away_child<task<> (*)()>), 328},
 };
 
 // The cost of each await site, visible: whoever changes a size changes this table and says so.

@@ -1,0 +1,100 @@
+#pragma once
+#include "loop/idle_workers.hpp"
+#include "loop/injection_queue.hpp"
+#include "loop/offer_queue.hpp"
+
+#include <pitsaw/executor/continuation.hpp>
+#include <pitsaw/executor/ready_levels.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+namespace pitsaw::inline v0 {
+
+/// A worker as those see it who lay something open.
+struct sleeper {
+    virtual void wake_to_search() noexcept = 0; ///< from any worker
+
+  protected:
+    ~sleeper() = default;
+};
+
+/// What a worker lays open: whatever stands in here may be run by any other of its runtime. A further kind of
+/// work is a further member, and a line in each of the functions of `stealing` that say so.
+struct open_work {
+    offer_queue offers;
+
+    explicit open_work(std::size_t offers_max) : offers(offers_max) {}
+
+    /// As `offer_queue::empty`.
+    [[nodiscard]] bool is_there() const noexcept { return !offers.empty(); }
+};
+
+/// How the workers of a runtime share what may run anywhere (docs/design/0018).
+///
+/// Its own worker takes from its ring while its ready queue is empty, and an offer of its ring and one of the
+/// injection queue at each poll, so that nothing that runs on can starve either. Each 61st take begins with
+/// the injection queue, for what overflowed a ring is older than what is in it. A worker with nothing to do
+/// takes half of somebody else's ring.
+///
+/// Lifetime: the crew's: made before its workers run, destroyed after they have ended. Threads: `number`
+/// names the calling worker, everywhere. Errors: none.
+class stealing {
+  public:
+    /// `offers_max`: how many each worker holds, a power of two.
+    explicit stealing(std::size_t offers_max = offer_queue::size_max) : offers_max_(offers_max) {}
+    stealing(stealing&&) = delete;
+
+    /// In the order of their numbers, before any of them runs.
+    void enlist(sleeper& next);
+
+    void offer(std::uint32_t number, continuation& child) noexcept;
+
+    /// Something was laid open: wakes one that sleeps, if nobody searches.
+    void wake_one() noexcept;
+
+    /// For a worker with nothing ready: puts the oldest that is its own, or everybody's, into `ready`. False:
+    /// there is none.
+    [[nodiscard]] bool take(std::uint32_t number, ready_levels& ready) noexcept;
+    /// For a worker that has something ready and polls all the same.
+    void take_with_the_poll(std::uint32_t number, ready_levels& ready) noexcept;
+
+    /// For a worker that would sleep. False: it counts as sleeping from here on, polls, and calls `rise`.
+    /// True: there is something ready, or there may be soon: it polls without sleeping, and asks again. So a
+    /// worker falls asleep once for each poll at most, and is woken no more often than that.
+    [[nodiscard]] bool find_or_fall_asleep(std::uint32_t number, ready_levels& ready) noexcept;
+    /// After the sleep. One that was woken to search, and has work of its own by now, leaves it to the next.
+    void rise(std::uint32_t number, ready_levels& ready, bool has_work) noexcept;
+
+    /// For one that never sleeps, since it is driven step by step.
+    [[nodiscard]] bool steal(std::uint32_t number, ready_levels& ready) noexcept;
+
+    /// Whether anything is open, anywhere.
+    [[nodiscard]] bool is_open() const noexcept;
+    [[nodiscard]] bool is_open_at(std::uint32_t number) const noexcept {
+        return places_[number].open.is_there();
+    }
+
+  private:
+    struct place {
+        sleeper* owner;
+        open_work open;
+        std::uint32_t takes = 0;    ///< its worker only
+        std::uint32_t looks_at = 0; ///< the same: whom a search begins with
+
+        place(sleeper& of, std::size_t offers_max) : owner(&of), open(offers_max) {}
+    };
+
+    [[nodiscard]] bool steal_from(place& victim, place& mine, ready_levels& ready) noexcept;
+    [[nodiscard]] bool take_injected(place& mine, ready_levels& ready) noexcept;
+    void lay_open(place& mine, continuation& child) noexcept;
+    void end_search() noexcept;
+
+    std::size_t const offers_max_;
+    std::deque<place> places_; ///< set before anything runs
+    injection_queue injected_;
+    idle_workers idle_;
+};
+
+} // namespace pitsaw::inline v0

@@ -1,0 +1,65 @@
+#include <pitsaw/base/transferable.hpp>
+
+#include <pitsaw/http/client.hpp>
+#include <pitsaw/pitsaw.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <expected>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace ps = pitsaw;
+
+namespace {
+
+struct cache {
+    using bound_to_worker = void;
+};
+template <class T> struct box {
+    T inside;
+};
+
+TEST(transferable, is_what_has_no_word_against_it) {
+    EXPECT_TRUE((ps::transferable<int>));
+    EXPECT_TRUE((ps::transferable<std::vector<std::pair<int, std::string>>>));
+    EXPECT_TRUE((ps::transferable<std::function<void(cache&)>>)); // it holds none, as far as can be seen
+    EXPECT_TRUE((ps::transferable<ps::channel<int>*>));
+    EXPECT_TRUE((ps::transferable<ps::executor_ref>));
+    EXPECT_TRUE((ps::transferable<ps::portal>));
+    EXPECT_FALSE((ps::transferable<cache>));
+}
+
+TEST(transferable, is_not_what_holds_or_points_to_something_that_is_not) {
+    EXPECT_FALSE((ps::transferable<cache const&>));
+    EXPECT_FALSE((ps::transferable<cache* const>));
+    EXPECT_FALSE((ps::transferable<cache[2]>));
+    EXPECT_FALSE((ps::transferable<std::array<cache, 2>>));
+    EXPECT_FALSE((ps::transferable<std::vector<cache*>>));
+    EXPECT_FALSE((ps::transferable<std::map<int, std::unique_ptr<cache>>>));
+    EXPECT_FALSE((ps::transferable<std::tuple<int, std::optional<cache>>>));
+    EXPECT_FALSE((ps::transferable<std::expected<cache, int>>));
+    EXPECT_FALSE((ps::transferable<std::reference_wrapper<cache>>));
+    EXPECT_FALSE((ps::transferable<std::shared_ptr<cache> const&>));
+    EXPECT_FALSE((ps::transferable<box<cache>>));
+}
+
+TEST(transferable, is_nothing_that_belongs_to_a_worker) {
+    EXPECT_FALSE((ps::transferable<ps::tcp_stream>));
+    EXPECT_FALSE((ps::transferable<ps::tcp_listener&>));
+    EXPECT_FALSE((ps::transferable<ps::any_stream>));
+    EXPECT_FALSE((ps::transferable<ps::buffered_reader<ps::tcp_stream>*>));
+    EXPECT_FALSE((ps::transferable<ps::lease>));
+    EXPECT_FALSE((ps::transferable<ps::buffer_pool*>));
+    EXPECT_FALSE((ps::transferable<ps::task_group&>));
+    EXPECT_FALSE((ps::transferable<ps::interval>));
+    EXPECT_FALSE((ps::transferable<ps::http::client*>));
+}
+
+} // namespace
