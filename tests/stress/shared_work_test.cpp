@@ -47,11 +47,21 @@ ps::task<> enter(shared_work& all) {
     ++all.granted;
 }
 
+/// Inside as long as it lives, whichever way the task ends.
+class visitor {
+  public:
+    explicit visitor(shared_work& all) : all_(all) { EXPECT_LE(++all_.inside, permits); }
+    visitor(visitor&&) = delete;
+    ~visitor() { --all_.inside; }
+
+  private:
+    shared_work& all_;
+};
+
 ps::task<> use_a_permit(shared_work& all) {
     auto const permit = co_await all.few.acquire();
-    EXPECT_LE(++all.inside, permits);
+    visitor const here(all);
     co_await ps::this_task::checkpoint();
-    --all.inside;
 }
 
 ps::task<> send(shared_work& all, std::uint64_t number) {
