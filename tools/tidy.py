@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 # ---- The layers. An include may only point downwards; docs/ARCHITECTURE.md draws the same table.
-LEVELS = [["base"], ["stop"], ["executor"], ["task"], ["time"], ["scope", "sync", "poll"], ["io"],
+LEVELS = [["base"], ["stop"], ["executor"], ["task"], ["compute", "time"], ["scope", "sync", "poll"], ["io"],
           ["net", "fs", "process"], ["http"]]
 PUBLIC = [folder for level in LEVELS for folder in level]
 # The driver's side of io knows no coroutine; it sits on base and is a layer of its own.

@@ -4,6 +4,9 @@
 #endif
 /// What programs use of pitsaw. Further headers of `io/`, for leaves of one's own, and `sim/`, which has a
 /// target of its own, are included one by one.
+#include <pitsaw/compute/compute.hpp>
+#include <pitsaw/compute/fork_join.hpp>
+#include <pitsaw/compute/parallel.hpp>
 #include <pitsaw/executor/stop_on_signals.hpp>
 #include <pitsaw/io/any_stream.hpp>
 #include <pitsaw/io/buffer_pool.hpp>

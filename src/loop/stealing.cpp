@@ -18,6 +18,7 @@ constexpr std::size_t injected_at_a_time = 64;
 
 void stealing::enlist(sleeper& next) {
     places_.emplace_back(next, offers_max_).looks_at = static_cast<std::uint32_t>(places_.size());
+    next.lane().share(*this);
 }
 
 void stealing::offer(std::uint32_t const number, continuation& child) noexcept {
@@ -80,10 +81,21 @@ bool stealing::steal(std::uint32_t const number, ready_levels& ready) noexcept {
 bool stealing::steal_from(place& victim, place& mine, ready_levels& ready) noexcept {
     std::array<continuation*, offer_queue::size_max / 2> taken;
     auto const count = victim.open.offers.take(taken, offer_queue::half);
-    if (count == 0) return false;
+    if (count == 0) return steal_computation(victim.open.lane, mine.open.lane);
     ready.push(*taken[0], resume_as::callback);
     for (auto* const each : std::span(taken).first(count).subspan(1)) lay_open(mine, *each);
     return true;
+}
+
+bool stealing::steal_computation(fork_lane& of, fork_lane& mine) noexcept {
+    if (auto* const part = of.take_open()) {
+        part->was_stolen();
+        mine.go_on_with(*part);
+        return true;
+    }
+    auto* const whole = of.take_waiting();
+    if (whole != nullptr) mine.begin(*whole);
+    return whole != nullptr;
 }
 
 bool stealing::is_open() const noexcept {

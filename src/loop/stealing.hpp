@@ -1,4 +1,5 @@
 #pragma once
+#include "loop/fork_lane.hpp"
 #include "loop/idle_workers.hpp"
 #include "loop/injection_queue.hpp"
 #include "loop/offer_queue.hpp"
@@ -15,20 +16,21 @@ namespace pitsaw::inline v0 {
 /// A worker as those see it who lay something open.
 struct sleeper {
     virtual void wake_to_search() noexcept = 0; ///< from any worker
+    [[nodiscard]] virtual fork_lane& lane() noexcept = 0;
 
   protected:
     ~sleeper() = default;
 };
 
-/// What a worker lays open: whatever stands in here may be run by any other of its runtime. A further kind of
-/// work is a further member, and a line in each of the functions of `stealing` that say so.
+/// What a worker lays open: whatever stands in here may be run by any other of its runtime.
 struct open_work {
     offer_queue offers;
+    fork_lane& lane; ///< parts of computations, and whole ones that have not begun
 
-    explicit open_work(std::size_t offers_max) : offers(offers_max) {}
+    open_work(std::size_t offers_max, fork_lane& its) : offers(offers_max), lane(its) {}
 
     /// As `offer_queue::empty`.
-    [[nodiscard]] bool is_there() const noexcept { return !offers.empty(); }
+    [[nodiscard]] bool is_there() const noexcept { return !offers.empty() || lane.is_open(); }
 };
 
 /// How the workers of a runtime share what may run anywhere (docs/design/0018).
@@ -36,7 +38,8 @@ struct open_work {
 /// Its own worker takes from its ring while its ready queue is empty, and an offer of its ring and one of the
 /// injection queue at each poll, so that nothing that runs on can starve either. Each 61st take begins with
 /// the injection queue, for what overflowed a ring is older than what is in it. A worker with nothing to do
-/// takes half of somebody else's ring.
+/// takes half of somebody else's ring, or goes on with a part of the computation that
+/// runs there.
 ///
 /// Lifetime: the crew's: made before its workers run, destroyed after they have ended. Threads: `number`
 /// names the calling worker, everywhere. Errors: none.
@@ -83,10 +86,11 @@ class stealing {
         std::uint32_t takes = 0;    ///< its worker only
         std::uint32_t looks_at = 0; ///< the same: whom a search begins with
 
-        place(sleeper& of, std::size_t offers_max) : owner(&of), open(offers_max) {}
+        place(sleeper& of, std::size_t offers_max) : owner(&of), open(offers_max, of.lane()) {}
     };
 
     [[nodiscard]] bool steal_from(place& victim, place& mine, ready_levels& ready) noexcept;
+    [[nodiscard]] static bool steal_computation(fork_lane& of, fork_lane& mine) noexcept;
     [[nodiscard]] bool take_injected(place& mine, ready_levels& ready) noexcept;
     void lay_open(place& mine, continuation& child) noexcept;
     void end_search() noexcept;

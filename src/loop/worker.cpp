@@ -34,6 +34,7 @@ worker::worker(std::unique_ptr<driver> own, runtime_options options)
       resumes_between_polls_(resumes_min), stop_from_afar_(stop_arrived, this) {
     io = driver_.get();
     recorder = recorder_.get();
+    computes = &lane_;
     has_virtual_time = driver_->features().virtual_time;
 }
 
@@ -219,7 +220,8 @@ void worker::poll_once(bool const may_wait) noexcept {
     ++turn_;
     if (observer != nullptr) [[unlikely]]
         observer->before_delivery(turn_);
-    polled_at_ = now();
+    auto const polled_before = std::exchange(polled_at_, now());
+    lane_.polled(saturating_difference(polled_at_, polled_before));
     if (recorder != nullptr) recorder->set_time(polled_at_);
     deliver(count);
     auto const fired = timers.expire(polled_at_, timers_per_turn);

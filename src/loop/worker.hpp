@@ -1,5 +1,6 @@
 #pragma once
 #include "loop/flight_recorder.hpp"
+#include "loop/fork_lane.hpp"
 #include "loop/lost_error_lines.hpp"
 #include "loop/pulse.hpp"
 #include "loop/stealing.hpp"
@@ -78,6 +79,8 @@ class worker final : public executor, public sleeper {
     /// From another worker, which has laid something open.
     void wake_to_search() noexcept override { wake(); }
 
+    [[nodiscard]] fork_lane& lane() noexcept override { return lane_; }
+
     /// Between runs: waits for the operations whose owners are gone; each is being cancelled.
     void end_abandoned() noexcept;
 
@@ -140,6 +143,7 @@ class worker final : public executor, public sleeper {
     bool has_stop_arrived_ = false;
     remote_ask stop_from_afar_; ///< brings a stop of the runtime to `root`
     std::array<event, 64> events_;
+    fork_lane lane_{*this};
 };
 
 } // namespace pitsaw::inline v0

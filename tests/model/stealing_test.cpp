@@ -1,3 +1,4 @@
+#include "lone_lane.hpp"
 #include "model/weakened.hpp"
 
 #include "driver/wake_word.hpp"
@@ -107,6 +108,7 @@ class idle_one final : public sleeper {
     void wake_to_search() noexcept override {
         if (word_.wake()) kernel_.signal();
     }
+    [[nodiscard]] fork_lane& lane() noexcept override { return computes_.lane; }
 
     /// Until it has run so many.
     void run(stealing& all, std::uint32_t const number, int left) {
@@ -137,6 +139,7 @@ class idle_one final : public sleeper {
   private:
     wake_word word_;
     eventfd kernel_;
+    lone_lane computes_;
 };
 
 /// What is open, as the ring and the queue of all say it.

@@ -92,6 +92,43 @@ TEST(simulated_workers, offers_are_stolen_and_by_another_worker_for_another_seed
         std::ranges::any_of(orders, [](auto const& ran) { return std::ranges::count(ran, 0u) < 12; }));
 }
 
+ps::computation<long> fib(std::set<std::size_t>& ran, long const n) {
+    ran.insert(number_of_this_worker());
+    if (n < 2) co_return n;
+    auto const [a, b] = co_await ps::fork_join(fib(ran, n - 1), fib(ran, n - 2));
+    co_return a + b;
+}
+
+TEST(simulated_workers, a_computation_is_shared_and_the_same_for_the_same_seed) {
+    auto run = [](std::uint64_t seed) {
+        ps::sim::world world({.seed = seed});
+        std::set<std::size_t> ran;
+        std::size_t turns = 0;
+        world.node(
+            "one",
+            [&](ps::sim::node&) -> ps::task<> {
+                bool is_over = false;
+                auto computes = [&]() -> ps::task<> {
+                    EXPECT_EQ(co_await ps::compute(fib(ran, 21)), 10946);
+                    is_over = true;
+                };
+                auto counts = [&]() -> ps::task<> {
+                    while (!is_over) {
+                        ++turns;
+                        co_await ps::this_task::yield();
+                    }
+                };
+                co_await ps::when_all(computes(), counts());
+            },
+            many(3, ps::scheduling::stealing));
+        world.run();
+        EXPECT_TRUE(world.books_balance()) << world.imbalance() << world.rerun();
+        EXPECT_GT(ran.size(), 1u);
+        return turns;
+    };
+    for (std::uint64_t seed = 1; seed < 10; ++seed) EXPECT_EQ(run(seed), run(seed));
+}
+
 TEST(simulated_workers, the_same_seed_gives_the_same_run) {
     auto run = [](std::uint64_t seed) {
         ps::sim::world world({.seed = seed});

@@ -18,6 +18,7 @@ namespace pitsaw::inline v0 {
 
 class blocking_pool;
 class buffer_pool;
+class compute_lane;
 struct cpu_mask;
 class driver;
 class flight_recorder;
@@ -47,6 +48,7 @@ class executor {
     std::uint32_t foreign = 0;   ///< promises by other threads to post here: portals, foreign awaitables
     std::uint32_t unwinding = 0; ///< how many stopped frames are being destroyed
     blocking_pool* blocking = nullptr;  ///< set once: the runtime's, for what would hold the worker up
+    compute_lane* computes = nullptr;   ///< set once: runs this worker's part of computations
     bool has_virtual_time = false;      ///< set once: time passes only where the driver says so
     std::uint32_t away = 0;             ///< chains, and stops of them, on their way between workers
     std::span<executor* const> workers; ///< set once: those of the runtime, this one included

@@ -1,6 +1,7 @@
 #include "loop/stealing.hpp"
 
 #include "driver/sim/driver.hpp"
+#include "lone_lane.hpp"
 #include "observed_runtime.hpp"
 #include "workers.hpp"
 
@@ -111,6 +112,10 @@ TEST(stealing, a_burst_of_offers_wakes_nobody_more_often_than_it_sleeps) {
 struct noted_sleeper final : ps::sleeper {
     int wakes = 0;
     void wake_to_search() noexcept override { ++wakes; }
+    [[nodiscard]] ps::fork_lane& lane() noexcept override { return computes_.lane; }
+
+  private:
+    lone_lane computes_;
 };
 
 struct offered_by_hand : ps::continuation {};
