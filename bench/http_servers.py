@@ -1,5 +1,5 @@
 """The HTTP servers that bench/http and bench/idle compare; see echo/servers.py, which has what they share."""
-from echo.servers import PORT, cargo_package, compiled, go_program, ours
+from echo.servers import PORT, cargo_package, compiled, go_program, listening, ours
 
 
 def nginx(tools):
@@ -12,6 +12,6 @@ HTTP_SERVERS = [
     ("pitsaw-epoll", ours("epoll", "pitsaw_http_server")),
     ("nginx", nginx),
     ("beast", compiled("beast.cpp", header="boost/beast.hpp", package="libboost-dev")),
-    ("hyper", cargo_package("hyper_http", "hyper", "librust-hyper-dev")),
-    ("go", go_program("go_http")),
+    ("hyper", listening(cargo_package("hyper_http", "hyper", "librust-hyper-dev"))),
+    ("go", listening(go_program("go_http"))),
 ]

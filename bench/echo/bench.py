@@ -1,7 +1,7 @@
 """Echoes of 64 bytes over loopback TCP: a server on one core, a closed loop of requests on the other."""
 import itertools
 
-from echo.servers import SERVERS, TURN, TURNS, load_program, put_to_work_by_turns, serving
+from echo.servers import ON_TWO_THREADS, SERVERS, TURN, TURNS, load_program, put_to_work_by_turns, serving
 
 QUESTION = "What does a request cost that comes in, is read, is answered and goes out?"
 ROUNDS = 7
@@ -10,16 +10,17 @@ ONE_CORE = False
 SECONDS = 0.4  # measured in a round, after a warm-up of a quarter of it
 COUNTED_ROUNDS = 3  # in which the server's system calls are counted too, in a run of their own
 CASES = {"c1": 1, "c50": 50, "c500": 500}
+CASES_ON_TWO = {"c50x2": 50, "c500x2": 500}  # the server on both cores, the load on the second
 
 
-def measured(build):
+def measured(build, cases, core):
     def prepare(tools):
         command, load = build(tools), load_program(tools)
-        counted = dict.fromkeys(CASES, 0)
+        counted = dict.fromkeys(cases, 0)
 
         def run(case):
-            with serving(tools, command) as (server, port):
-                words = [load, port, CASES[case], SECONDS, server.process.pid]
+            with serving(tools, command, core) as (server, port):
+                words = [load, port, cases[case], SECONDS, server.process.pid]
                 figures = tools.figures(*words, core=1)
                 if counted[case] < COUNTED_ROUNDS:
                     counted[case] += 1
@@ -56,7 +57,8 @@ DEMANDS = [
 ]
 SYSCALLS_MAX = 0.06  # on a machine that others use the load falls behind and turns are small, for all servers
 
-SUBJECTS = [(subject, list(CASES), measured(build)) for subject, build in SERVERS]
+SUBJECTS = [(subject, list(CASES), measured(build, CASES, core=0)) for subject, build in SERVERS]
+SUBJECTS += [(subject, list(CASES_ON_TWO), measured(build, CASES_ON_TWO, core=None)) for subject, build in ON_TWO_THREADS]
 SUBJECTS += [(f"{own}:{peer}", cases, by_turns(dict(SERVERS)[own], dict(SERVERS)[peer]))
              for own, peer, cases, _ in DEMANDS]
 

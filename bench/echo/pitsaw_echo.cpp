@@ -1,14 +1,18 @@
-// pitsaw_echo PORT: an echo server, a task for each connection, as in examples/17_echo.cpp.
+// pitsaw_echo PORT [per_core|stealing WORKERS]: an echo server, a task for each connection, as in
+// examples/17_echo.cpp; with more workers each of them listens.
 #include <pitsaw/pitsaw.hpp>
 
 #include <cstdint>
 #include <cstdlib>
+#include <string_view>
 
 namespace ps = pitsaw;
 
 namespace {
 
-ps::task<ps::io_result<void>> echo(ps::tcp_stream peer) {
+using result = ps::task<ps::io_result<void>>;
+
+result echo(ps::tcp_stream peer) {
     for (;;) {
         auto chunk = co_await ps::or_return(peer.receive());
         if (chunk.empty()) co_return {};
@@ -16,17 +20,37 @@ ps::task<ps::io_result<void>> echo(ps::tcp_stream peer) {
     }
 }
 
-ps::task<ps::io_result<void>> serve(std::uint16_t const port) {
+result serve(ps::tcp_listener& listener) {
+    auto const accepts = [&](ps::task_group& clients) -> result {
+        for (;;) clients.spawn(echo(co_await ps::or_return(listener.accept())));
+    };
+    co_return co_await ps::task_group::run(ps::on_failure::keep_others, accepts);
+}
+
+result serve_alone(std::uint16_t const port) {
     auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(port)));
-    co_return co_await ps::task_group::run(
-        ps::on_failure::keep_others, [&](ps::task_group& clients) -> ps::task<ps::io_result<void>> {
-            for (;;) clients.spawn(echo(co_await ps::or_return(listener.accept())));
-        });
+    co_return co_await serve(listener);
+}
+
+result serve_on_each(std::uint16_t const port) {
+    ps::tcp_listener_options shared;
+    shared.reuse_port = true;
+    auto const listens = [port, shared](std::uint32_t) -> result {
+        auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(port), shared));
+        co_return co_await serve(listener);
+    };
+    co_return co_await ps::on_each_worker(listens);
 }
 
 } // namespace
 
 int main(int const count, char** const arguments) {
-    if (count != 2) return 2;
-    return ps::run(serve(static_cast<std::uint16_t>(std::atoi(arguments[1]))));
+    if (count != 2 && count != 4) return 2;
+    auto const port = static_cast<std::uint16_t>(std::atoi(arguments[1]));
+    if (count == 2) return ps::run(serve_alone(port));
+    ps::runtime_options options;
+    options.scheduling =
+        std::string_view(arguments[2]) == "stealing" ? ps::scheduling::stealing : ps::scheduling::per_core;
+    options.workers = static_cast<std::uint32_t>(std::atoi(arguments[3]));
+    return ps::run(serve_on_each(port), options);
 }

@@ -23,11 +23,11 @@ def need_io_uring(tools):
         raise tools.Absent("the system refuses io_uring")
 
 
-def ours(driver, program="pitsaw_echo"):
+def ours(driver, program="pitsaw_echo", *words):
     def build(tools):
         if driver == "io_uring":
             need_io_uring(tools)
-        return ["env", f"PITSAW_DRIVER={driver}", tools.target(program), PORT]
+        return ["env", f"PITSAW_DRIVER={driver}", tools.target(program), PORT, *words]
     return build
 
 
@@ -59,7 +59,7 @@ def cargo_package(name, crate, package):
         tools.output(cargo, "build", "--release", "--offline", "--quiet", "--manifest-path", copy / "Cargo.toml",
                      "--config", "source.crates-io.replace-with='system'", "--config",
                      f"source.system.directory='{crates}'", "--config", f"build.target-dir='{copy / 'target'}'")
-        return [copy / "target/release" / name, "127.0.0.1", PORT]
+        return [copy / "target/release" / name]
     return build
 
 
@@ -69,8 +69,12 @@ def go_program(name):
         program = tools.built / name
         compiler = tools.program("go", package="golang-go")
         tools.output(compiler, "build", "-o", program, tools.folder / f"peers/{name}.go")
-        return [program, "127.0.0.1", PORT]
+        return [program]
     return build
+
+
+def listening(build):
+    return lambda tools: [*build(tools), "127.0.0.1", PORT]
 
 
 SERVERS = [
@@ -81,8 +85,21 @@ SERVERS = [
     ("asio-callbacks", compiled("asio_callbacks.cpp", header="boost/asio.hpp", package="libboost-dev")),
     ("asio-coroutines", ASIO),
     ("libuv", compiled("libuv.c", "-luv", header="uv.h", package="libuv1-dev")),
-    ("tokio", cargo_package("tokio_echo", "tokio", "librust-tokio-dev")),
-    ("go", go_program("go_echo")),
+    ("tokio", listening(cargo_package("tokio_echo", "tokio", "librust-tokio-dev"))),
+    ("go", listening(go_program("go_echo"))),
+]
+
+
+def with_words(build, *words):
+    return lambda tools: [*build(tools), *words]
+
+
+# The same where two threads serve. Go takes as many as it has processors in any case.
+ON_TWO_THREADS = [
+    *((f"pitsaw-{driver}-{how}", ours(driver, "pitsaw_echo", how, 2))
+      for driver in ("io_uring", "epoll") for how in ("per_core", "stealing")),
+    *((name, with_words(dict(SERVERS)[name], 2)) for name in ("asio-coroutines", "tokio")),
+    ("go", dict(SERVERS)["go"]),
 ]
 
 

@@ -18,7 +18,14 @@ std::coroutine_handle<> compute_leaf::start(promise_header& header) noexcept {
     return runs_next;
 }
 
-void compute_leaf::asked(waiter& self) noexcept { static_cast<compute_leaf&>(self).ask_to_stop(); }
+void compute_leaf::asked(waiter& self) noexcept {
+    auto& leaf = static_cast<compute_leaf&>(self);
+    leaf.ask_to_stop();
+    auto& home = *leaf.header_->env->executor;
+    if (!home.computes->withdraw(leaf)) return; // its parts will find out
+    --home.foreign;
+    leaf.header_->stop_here();
+}
 
 void compute_leaf::ended() noexcept {
     auto const& env = *header_->env;

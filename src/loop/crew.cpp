@@ -102,7 +102,7 @@ crew::~crew() {
     }
     for (auto& each : members_) each.loop.reset();
     check(
-        shared_ == nullptr || !shared_->is_open(),
+        shared_ == nullptr || !shared_->has_overflowed(), // each worker has looked at its own place
         "a runtime was destroyed with work that had not ended: a child that was spawned for anywhere waits");
 }
 

@@ -5,8 +5,6 @@
 #include <pitsaw/base/check.hpp>
 
 #include <algorithm>
-#include <array>
-#include <span>
 #include <utility>
 
 namespace pitsaw::inline v0 {
@@ -19,18 +17,10 @@ void fork_lane::share(stealing& with) noexcept {
 void fork_lane::opened() noexcept { shared_->wake_one(); }
 
 void fork_lane::begin(compute_root& computation) noexcept {
-    if (!is_running()) return start(computation);
-    std::array<continuation*, 1> const added = {&computation};
-    waiting_.push(added);
+    if (!is_running()) return go_on_with(computation.entrance());
+    waiting_.push(computation);
     if (shared_ != nullptr) shared_->wake_one();
 }
-
-compute_root* fork_lane::take_waiting() noexcept {
-    continuation* oldest = nullptr;
-    return waiting_.take(std::span(&oldest, 1)) == 0 ? nullptr : static_cast<compute_root*>(oldest);
-}
-
-void fork_lane::start(compute_root& computation) noexcept { go_on_with(computation.entrance()); }
 
 void fork_lane::go_on_with(fork_point& at) noexcept {
     debug_check(!is_running(), "a lane runs one part of a computation at a time");
@@ -54,7 +44,7 @@ void fork_lane::take_turn() {
         return;
     }
     root_ = nullptr;
-    if (auto* const waiting = take_waiting()) start(*waiting);
+    if (auto* const waiting = take_waiting()) go_on_with(waiting->entrance());
 }
 
 std::coroutine_handle<> fork_lane::next_of_turn() noexcept {

@@ -1,5 +1,5 @@
 #pragma once
-#include "loop/injection_queue.hpp"
+#include "loop/waiting_computations.hpp"
 
 #include <pitsaw/base/clock.hpp>
 #include <pitsaw/executor/compute_lane.hpp>
@@ -30,15 +30,18 @@ class fork_lane final : public compute_lane {
     void share(stealing& with) noexcept;
 
     void begin(compute_root& computation) noexcept override;
+    [[nodiscard]] bool withdraw(compute_root& computation) noexcept override {
+        return waiting_.withdraw(computation);
+    }
 
     // For a thief, on its own lane, on which nothing runs.
     void go_on_with(fork_point& stolen) noexcept;
 
     /// For any: one that has not begun, or null.
-    [[nodiscard]] compute_root* take_waiting() noexcept;
+    [[nodiscard]] compute_root* take_waiting() noexcept { return waiting_.pop(); }
     /// As `offer_queue::empty`, of both kinds.
     [[nodiscard]] bool is_open() const noexcept {
-        return open_.load(std::memory_order_seq_cst) != nullptr || waiting_.size() != 0;
+        return open_.load(std::memory_order_seq_cst) != nullptr || !waiting_.empty();
     }
 
     [[nodiscard]] bool is_running() const noexcept { return root_ != nullptr; }
@@ -58,7 +61,6 @@ class fork_lane final : public compute_lane {
     static void nothing_to_destroy(void*) {}
     void take_turn();
     [[nodiscard]] std::coroutine_handle<> next_of_turn() noexcept;
-    void start(compute_root& computation) noexcept;
     void opened() noexcept override;
 
     executor& worker_;
@@ -67,7 +69,7 @@ class fork_lane final : public compute_lane {
     std::int32_t hops_ = hops_max / 16; ///< of a turn
     std::uint32_t turns_ = 0;           ///< since the last poll
     turn_frame turn_{turn, nothing_to_destroy, {}, this};
-    injection_queue waiting_; ///< any worker takes
+    waiting_computations waiting_; ///< any worker takes
 };
 
 } // namespace pitsaw::inline v0

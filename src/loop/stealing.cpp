@@ -94,7 +94,7 @@ bool stealing::steal_computation(fork_lane& of, fork_lane& mine) noexcept {
         return true;
     }
     auto* const whole = of.take_waiting();
-    if (whole != nullptr) mine.begin(*whole);
+    if (whole != nullptr) mine.go_on_with(whole->entrance());
     return whole != nullptr;
 }
 

@@ -75,6 +75,8 @@ class stealing {
 
     /// Whether anything is open, anywhere.
     [[nodiscard]] bool is_open() const noexcept;
+    /// Of that: what belongs to no worker.
+    [[nodiscard]] bool has_overflowed() const noexcept { return injected_.size() != 0; }
     [[nodiscard]] bool is_open_at(std::uint32_t number) const noexcept {
         return places_[number].open.is_there();
     }

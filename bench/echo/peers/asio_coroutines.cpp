@@ -1,9 +1,11 @@
-// asio_coroutines ADDRESS PORT: Boost.Asio on one thread, a coroutine for each connection.
+// asio_coroutines ADDRESS PORT [THREADS]: Boost.Asio on one thread or more, a coroutine for each connection.
 #include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
+#include <thread>
 #include <utility> // Boost 1.74 forgets it
+#include <vector>
 
 #include <boost/asio.hpp>
 
@@ -37,10 +39,13 @@ asio::awaitable<void> serve(tcp::endpoint const at) {
 
 } // namespace
 
-int main(int, char** const arguments) {
-    asio::io_context context(1);
+int main(int const count, char** const arguments) {
+    int const threads = count > 3 ? std::atoi(arguments[3]) : 1;
+    asio::io_context context(threads);
     tcp::endpoint const at(asio::ip::make_address(arguments[1]),
                            static_cast<unsigned short>(std::atoi(arguments[2])));
     asio::co_spawn(context, serve(at), asio::detached);
+    std::vector<std::jthread> others;
+    for (int i = 1; i < threads; ++i) others.emplace_back([&] { context.run(); });
     context.run();
 }

@@ -113,8 +113,30 @@ template <> class computation_result<void> : public fork_child {
     static void leave_result_in(computed<void>&) noexcept {}
 };
 
+/// What a computation awaits besides another one: `begin(promise)` begins it for the computation of that
+/// promise and returns what runs next, `await_resume()` gives the result.
 template <class A>
-concept awaited_by_computations = requires { typename std::remove_cvref_t<A>::awaited_by_computations; };
+concept forking = requires(A& awaitable, fork_child& waiting) {
+    { awaitable.begin(waiting) } noexcept -> std::same_as<std::coroutine_handle<>>;
+    awaitable.await_resume();
+};
+
+/// Awaits it in place. A wrapper by value, since GCC 12.2 copies an awaiter that arrives by reference.
+template <forking A> class forked {
+  public:
+    explicit forked(A& awaitable) noexcept : awaitable_(awaitable) {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <std::derived_from<fork_child> Promise>
+    [[nodiscard]] std::coroutine_handle<>
+    await_suspend(std::coroutine_handle<Promise> const waiting) const noexcept {
+        return awaitable_.begin(waiting.promise());
+    }
+    decltype(auto) await_resume() const { return awaitable_.await_resume(); }
+
+  private:
+    A& awaitable_;
+};
 
 template <class T> class computation_promise final : public computation_result<T>, public recycled_frame {
   public:
@@ -151,13 +173,15 @@ template <class T> class computation_promise final : public computation_result<T
     template <class U> [[nodiscard]] await_computation<U> await_transform(computation<U>&& awaited) noexcept {
         return await_computation<U>(std::move(awaited));
     }
-    template <awaited_by_computations A> [[nodiscard]] A&& await_transform(A&& awaited) noexcept {
-        static_assert(!std::is_lvalue_reference_v<A>, "a fork is awaited once, in place");
-        return std::forward<A>(awaited);
+    template <forking A> [[nodiscard]] forked<A> await_transform(A&& awaited) noexcept {
+        return forked<A>(awaited);
     }
     template <class A> static void await_transform(A&&) {
-        static_assert(false, "a computation awaits computations, by co_await f(x) or fork_join(f(x), g(y)): "
-                             "what waits for anything else is a task");
+        static_assert(
+            !std::is_same_v<
+                A,
+                A>, // whatever it is "a computation awaits computations, by co_await f(x) or fork_join(f(x), g(y)): "
+            "what waits for anything else is a task");
     }
 };
 

@@ -23,8 +23,6 @@ namespace pitsaw::inline v0 {
 /// Waits for several computations, of which others may run what comes after the first.
 template <class... Ts> class [[nodiscard]] fork_join_awaiter final : fork_point {
   public:
-    using awaited_by_computations = void;
-
     explicit fork_join_awaiter(computation<Ts>&... forked) noexcept
         : fork_join_awaiter(std::index_sequence_for<Ts...>(), forked.release()...) {}
     ~fork_join_awaiter() {
@@ -32,12 +30,7 @@ template <class... Ts> class [[nodiscard]] fork_join_awaiter final : fork_point 
             if (!has_begun(i)) children_[i]->handle().destroy();
     }
 
-    [[nodiscard]] bool await_ready() const noexcept { return false; }
-    template <std::derived_from<fork_child> Promise>
-    [[nodiscard]] std::coroutine_handle<>
-    await_suspend(std::coroutine_handle<Promise> const waiting) noexcept {
-        return start(waiting.promise());
-    }
+    [[nodiscard]] std::coroutine_handle<> begin(fork_child& waiting) noexcept { return start(waiting); }
     auto await_resume() {
         rethrow_failure();
         return std::apply([](auto&... each) { return std::tuple<decltype(taken(each))...>(taken(each)...); },
@@ -71,20 +64,13 @@ template <class F, class T> class [[nodiscard]] fork_join_each_awaiter final : f
     static constexpr bool has_results = !std::is_void_v<T>;
 
   public:
-    using awaited_by_computations = void;
-
     fork_join_each_awaiter(std::uint32_t const count, F&& make)
         : fork_point(child, count), make_(std::forward<F>(make)) {
-        if constexpr (has_results) results_.reset(new computed<T>[count]);
+        if constexpr (has_results) results_ = std::make_unique<computed<T>[]>(count);
         count_ = count;
     }
 
-    [[nodiscard]] bool await_ready() const noexcept { return false; }
-    template <std::derived_from<fork_child> Promise>
-    [[nodiscard]] std::coroutine_handle<>
-    await_suspend(std::coroutine_handle<Promise> const waiting) noexcept {
-        return start(waiting.promise());
-    }
+    [[nodiscard]] std::coroutine_handle<> begin(fork_child& waiting) noexcept { return start(waiting); }
     auto await_resume() {
         rethrow_failure();
         if constexpr (has_results) {

@@ -1,6 +1,6 @@
 #pragma once
 #include <pitsaw/base/atomic.hpp>
-#include <pitsaw/base/check.hpp>
+#include <pitsaw/base/intrusive_list.hpp>
 #include <pitsaw/executor/continuation.hpp>
 #include <pitsaw/executor/ready_levels.hpp>
 
@@ -36,7 +36,7 @@ class fork_child {
 /// A whole computation, as those see it who run its parts.
 ///
 /// Lifetime: its leaf's, which waits for `ended`. Threads: any lane's.
-class compute_root : public continuation {
+class compute_root : public intrusive_list_node {
   public:
     /// Nothing of it runs any more; the last use of it. On the worker where its last part has ended.
     virtual void ended() noexcept = 0;
@@ -123,6 +123,9 @@ class compute_lane {
 
     /// Begins a computation, at once or behind those that have begun here. From its worker.
     virtual void begin(compute_root& computation) noexcept = 0;
+
+    /// Takes back one that has not begun. False: it has, here or elsewhere. From its worker.
+    [[nodiscard]] virtual bool withdraw(compute_root& computation) noexcept = 0;
 
   protected:
     ~compute_lane() = default;

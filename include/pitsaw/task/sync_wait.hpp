@@ -103,16 +103,16 @@ void print_failure(std::error_code failure) noexcept;
 ///
 /// ```cpp
 /// int main() { return ps::run(serve()); }      // Ctrl-C stops, drains, returns 0
+/// int main() { return ps::run(serve(), {.workers = 4}); }
 /// ```
 /// Lifetime, threads: as the `sync_wait` that makes a runtime of its own. Errors: printed, those of the
 /// runtime and of `stop_on_signals` too. Stopping: SIGINT and SIGTERM stop `work` with
 /// `stop_reason::shutdown`, its clean-ups run, and the result is 0; a second signal ends the process at once,
 /// see `stop_on_signals`. A signal ends a program and wakes no task, so a wait that nothing else can end is
 /// still the checked error that says "deadlock".
-template <awaitable A> [[nodiscard]] int run(A&& work) {
-    auto end = [&work] {
+template <awaitable A> [[nodiscard]] int run(A&& work, runtime_options options = {}) {
+    auto end = [&work, &options] {
         try {
-            runtime_options options;
             options.is_closed_world = true;
             runtime own(std::move(options));
             stop_on_signals const signals(own);

@@ -227,6 +227,30 @@ TEST(compute, a_stop_ends_it_and_destroys_what_was_alive) {
     }
 }
 
+TEST(compute, one_that_waits_behind_another_is_stopped_at_once) {
+    observed_runtime world;
+    bool is_over = false;
+    bool has_run = false;
+    auto is_long = [&]() -> ps::computation<> {
+        for (int i = 0; i < 1000; ++i) (void)co_await fib(5);
+        is_over = true;
+    };
+    auto never_runs = [&]() -> ps::computation<> {
+        has_run = true;
+        co_return;
+    };
+    auto gives_up = [&]() -> ps::task<> {
+        auto waits = [&]() -> ps::task<> { co_await ps::compute(never_runs()); };
+        auto ends = []() -> ps::task<> { co_await ps::this_task::yield(); };
+        co_await ps::when_any(waits(), ends());
+        EXPECT_FALSE(is_over);
+    };
+    auto both = [&]() -> ps::task<> { co_await ps::when_all(ps::compute(is_long()), gives_up()); };
+    EXPECT_TRUE(ps::sync_wait(world.rt, both()).has_value());
+    EXPECT_TRUE(is_over);
+    EXPECT_FALSE(has_run);
+}
+
 TEST(compute, what_has_ended_when_the_stop_comes_delivers_its_result) {
     observed_runtime world;
     auto gives_and_stops = [&]() -> ps::computation<int> {

@@ -1,4 +1,4 @@
-// tokio_echo ADDRESS PORT: tokio on one thread, a task for each connection.
+// tokio_echo ADDRESS PORT [THREADS]: tokio on one thread or more, a task for each connection.
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -24,7 +24,13 @@ async fn serve(at: String) -> std::io::Result<()> {
 
 fn main() -> std::io::Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = match arguments.get(3) {
+        None => tokio::runtime::Builder::new_current_thread().enable_all().build()?,
+        Some(threads) => tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(threads.parse().unwrap())
+            .enable_all()
+            .build()?,
+    };
     // Spawned, so that the accepting loop is scheduled like the others.
     runtime.block_on(async move { tokio::spawn(serve(format!("{}:{}", arguments[1], arguments[2]))).await.unwrap() })
 }
