@@ -58,7 +58,8 @@ DEMANDS = [
 SYSCALLS_MAX = 0.06  # on a machine that others use the load falls behind and turns are small, for all servers
 
 SUBJECTS = [(subject, list(CASES), measured(build, CASES, core=0)) for subject, build in SERVERS]
-SUBJECTS += [(subject, list(CASES_ON_TWO), measured(build, CASES_ON_TWO, core=None)) for subject, build in ON_TWO_THREADS]
+SUBJECTS += [(subject, list(CASES_ON_TWO), measured(build, CASES_ON_TWO, core=None))
+             for subject, build in ON_TWO_THREADS]
 SUBJECTS += [(f"{own}:{peer}", cases, by_turns(dict(SERVERS)[own], dict(SERVERS)[peer]))
              for own, peer, cases, _ in DEMANDS]
 

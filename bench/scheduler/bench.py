@@ -32,7 +32,8 @@ def peer(*words, **needs):
 
 SUBJECTS = [
     ("pitsaw", on_workers(FORKS + TASKS), program(lambda tools: [tools.target("pitsaw_scheduler")])),
-    ("tbb", on_workers(FORKS), program(peer("tbb.cpp", "-ltbb", header="oneapi/tbb/task_group.h", package="libtbb-dev"))),
+    ("tbb", on_workers(FORKS), program(peer(
+        "tbb.cpp", "-ltbb", header="oneapi/tbb/task_group.h", package="libtbb-dev"))),
     ("asio", on_workers(TASKS), program(peer(
         "asio.cpp", "-DBOOST_ASIO_HAS_CO_AWAIT", "-DBOOST_ASIO_HAS_STD_COROUTINE",
         header="boost/asio/experimental/concurrent_channel.hpp", package="libboost1.81-dev"))),

@@ -11,7 +11,7 @@
 
 namespace ps = pitsaw;
 
-// pitsaw_scheduler CASE WORKERS: one round of a case, after one that warms up; prints a `time UNIT VALUE` line.
+// pitsaw_scheduler CASE WORKERS: one round of a case, after one that warms up; prints `time UNIT VALUE`.
 
 namespace {
 

@@ -177,11 +177,10 @@ template <class T> class computation_promise final : public computation_result<T
         return forked<A>(awaited);
     }
     template <class A> static void await_transform(A&&) {
-        static_assert(
-            !std::is_same_v<
-                A,
-                A>, // whatever it is "a computation awaits computations, by co_await f(x) or fork_join(f(x), g(y)): "
-            "what waits for anything else is a task");
+        constexpr bool is_computation_or_fork = !std::is_same_v<A, A>;
+        static_assert(is_computation_or_fork,
+                      "a computation awaits computations, by co_await f(x) or fork_join(f(x), g(y)): what "
+                      "waits for anything else is a task");
     }
 };
 
