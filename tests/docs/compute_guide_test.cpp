@@ -18,7 +18,8 @@ namespace {
 
 ps::computation<std::uint64_t> fib(std::uint64_t n) {
     if (n < 2) co_return n;
-    auto const [a, b] = co_await ps::fork_join(fib(n - 1), fib(n - 2));
+    auto const both = co_await ps::fork_join(fib(n - 1), fib(n - 2));
+    auto const& [a, b] = both;
     co_return a + b;
 }
 

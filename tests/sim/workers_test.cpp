@@ -95,7 +95,8 @@ TEST(simulated_workers, offers_are_stolen_and_by_another_worker_for_another_seed
 ps::computation<long> fib(std::set<std::size_t>& ran, long const n) {
     ran.insert(number_of_this_worker());
     if (n < 2) co_return n;
-    auto const [a, b] = co_await ps::fork_join(fib(ran, n - 1), fib(ran, n - 2));
+    auto const both = co_await ps::fork_join(fib(ran, n - 1), fib(ran, n - 2));
+    auto const& [a, b] = both;
     co_return a + b;
 }
 

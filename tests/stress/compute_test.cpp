@@ -41,7 +41,8 @@ ps::computation<std::uint64_t> tree(std::uint64_t const seed, int const levels,
     std::uint64_t nodes = 1;
     auto const below = [&](std::size_t const i) { return tree(seed * 31 + i + 1, levels - 1, failures); };
     if (random.below(2) == 0) {
-        auto const [one, other] = co_await ps::fork_join(below(0), below(1));
+        auto const both = co_await ps::fork_join(below(0), below(1));
+        auto const& [one, other] = both;
         nodes += one + other;
     } else {
         for (auto const each : co_await ps::fork_join(random.below(4), below)) nodes += each;

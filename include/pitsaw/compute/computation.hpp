@@ -24,7 +24,8 @@ template <class T> class await_computation;
 /// ```cpp
 /// ps::computation<int> fib(int n) {
 ///     if (n < 2) co_return n;
-///     auto [a, b] = co_await ps::fork_join(fib(n - 1), fib(n - 2));
+///     auto both = co_await ps::fork_join(fib(n - 1), fib(n - 2));
+///     auto& [a, b] = both;
 ///     co_return a + b;
 /// }
 /// ps::task<> prints() { std::println("{}", co_await ps::compute(fib(32))); }

@@ -102,7 +102,8 @@ template <class F, class T> class [[nodiscard]] fork_join_each_awaiter final : f
 /// Runs computations side by side, where other workers have nothing to do, and waits for all of them.
 ///
 /// ```cpp
-/// auto [a, b] = co_await ps::fork_join(fib(n - 1), fib(n - 2));
+/// auto both = co_await ps::fork_join(fib(n - 1), fib(n - 2));
+/// auto& [a, b] = both;
 /// std::vector<long> sums = co_await ps::fork_join(10, [&](std::size_t i) { return sum_of(parts[i]); });
 /// ```
 /// The first begins at once, on this worker. What comes after it may be taken by a worker that has nothing

@@ -53,8 +53,9 @@ computation<T> reduced_part(I const first, I const last, std::uint64_t const gra
                             Combine* const combine) {
     if (distance(first, last) > grain) {
         auto const half = middle(first, last);
-        auto [left, right] = co_await fork_join(reduced_part<T>(first, half, grain, map, combine),
-                                                reduced_part<T>(half, last, grain, map, combine));
+        auto both = co_await fork_join(reduced_part<T>(first, half, grain, map, combine),
+                                       reduced_part<T>(half, last, grain, map, combine));
+        auto& [left, right] = both;
         co_return std::invoke(*combine, std::move(left), std::move(right));
     }
     T sum = std::invoke(*map, first);

@@ -29,7 +29,8 @@ ps::runtime_options thieves(std::uint32_t const count) {
 
 ps::computation<long> fib(long const n) {
     if (n < 2) co_return n;
-    auto const [a, b] = co_await ps::fork_join(fib(n - 1), fib(n - 2));
+    auto const both = co_await ps::fork_join(fib(n - 1), fib(n - 2));
+    auto const& [a, b] = both;
     co_return a + b;
 }
 
@@ -293,7 +294,8 @@ TEST(compute, a_million_forks_one_below_another_end) {
         ps::runtime rt(thieves(count));
         auto const deep = [](auto const& self, int const levels) -> ps::computation<int> {
             if (levels == 0) co_return 0;
-            auto const [below, one] = co_await ps::fork_join(self(self, levels - 1), fib(1));
+            auto const both = co_await ps::fork_join(self(self, levels - 1), fib(1));
+            auto const& [below, one] = both;
             co_return below + static_cast<int>(one);
         };
         EXPECT_EQ(ps::sync_wait(rt, awaits(deep(deep, 200'000))).value(), 200'000);

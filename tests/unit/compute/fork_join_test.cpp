@@ -60,7 +60,8 @@ TEST(fork_join, gives_what_can_only_be_moved_and_nothing_for_void) {
     auto owns = []() -> ps::computation<std::unique_ptr<int>> { co_return std::make_unique<int>(4); };
     auto work = [&]() -> ps::computation<> {
         std::string order;
-        auto [owned, nothing] = co_await ps::fork_join(owns(), notes(order, 'x'));
+        auto both = co_await ps::fork_join(owns(), notes(order, 'x'));
+        auto& [owned, nothing] = both;
         static_assert(std::is_same_v<decltype(nothing), std::monostate>);
         EXPECT_EQ(*owned, 4);
         EXPECT_EQ(order, "x");
