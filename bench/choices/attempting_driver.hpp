@@ -83,6 +83,9 @@ class attempting_driver final : public pitsaw::driver {
         return count;
     }
     void wake() noexcept override { inner_.wake(); }
+    auto detach(pitsaw::descriptor target) noexcept -> pitsaw::io_result<pitsaw::native_handle> override {
+        return inner_.detach(target);
+    }
     void discard(pitsaw::descriptor target) noexcept override { inner_.discard(target); }
     auto drain(std::span<pitsaw::event> out, pitsaw::time_point deadline) noexcept
         -> pitsaw::drain_progress override {

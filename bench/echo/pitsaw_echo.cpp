@@ -1,5 +1,6 @@
 // pitsaw_echo PORT [per_core|stealing WORKERS]: an echo server, a task for each connection, as in
-// examples/17_echo.cpp; with more workers each of them listens.
+// examples/17_echo.cpp; with more workers each of them listens, or one does and the others take over what it
+// accepts.
 #include <pitsaw/pitsaw.hpp>
 
 #include <cstdint>
@@ -42,6 +43,14 @@ result serve_on_each(std::uint16_t const port) {
     co_return co_await ps::on_each_worker(listens);
 }
 
+result serve_from_one(std::uint16_t const port) {
+    auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::loopback(port)));
+    auto const accepts = [&](ps::task_group& clients) -> result {
+        for (;;) clients.spawn_anywhere(echo, co_await ps::or_return(listener.accept()));
+    };
+    co_return co_await ps::task_group::run(ps::on_failure::keep_others, accepts);
+}
+
 } // namespace
 
 int main(int const count, char** const arguments) {
@@ -49,8 +58,8 @@ int main(int const count, char** const arguments) {
     auto const port = static_cast<std::uint16_t>(std::atoi(arguments[1]));
     if (count == 2) return ps::run(serve_alone(port));
     ps::runtime_options options;
-    options.scheduling =
-        std::string_view(arguments[2]) == "stealing" ? ps::scheduling::stealing : ps::scheduling::per_core;
     options.workers = static_cast<std::uint32_t>(std::atoi(arguments[3]));
-    return ps::run(serve_on_each(port), options);
+    if (std::string_view(arguments[2]) == "per_core") return ps::run(serve_on_each(port), options);
+    options.scheduling = ps::scheduling::stealing;
+    return ps::run(serve_from_one(port), options);
 }

@@ -79,6 +79,9 @@ class next_poll_driver final : public ps::driver {
         return count;
     }
     void wake() noexcept override {}
+    [[nodiscard]] auto detach(ps::descriptor) noexcept -> ps::io_result<ps::native_handle> override {
+        return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
+    }
     void discard(ps::descriptor) noexcept override {}
     auto drain(std::span<ps::event>, ps::time_point) noexcept -> ps::drain_progress override { return {}; }
     auto features() const noexcept -> ps::driver_features override { return {}; }

@@ -6,6 +6,9 @@
 #include <pitsaw/io/driver.hpp>
 #include <pitsaw/task/this_task.hpp>
 
+#include <system_error>
+#include <utility>
+
 namespace pitsaw::inline v0 {
 
 close_operation::close_operation(tcp_stream& of) noexcept
@@ -22,6 +25,31 @@ tcp_stream::~tcp_stream() {
     check(here == nullptr || home_ == executor_ref(*here),
           "a tcp_stream was destroyed on another worker than its own");
     home_->io->discard(own_);
+}
+
+tcp_stream_in_transit::tcp_stream_in_transit(tcp_stream&& leaving) noexcept {
+    if (!leaving) return;
+    check(leaving.home_.is_current(), "a tcp_stream was sent away by another worker than its own");
+    auto const left = leaving.home_->io->detach(leaving.own_);
+    check(left.has_value(), "a tcp_stream was sent to another worker with an operation in flight on it");
+    leaving.own_ = {};
+    handle_ = *left;
+}
+
+tcp_stream_in_transit::~tcp_stream_in_transit() {
+    if (handle_ == native_handle::none) return;
+    auto* const here = current_executor();
+    check(here != nullptr, "a tcp_stream that never arrived is destroyed by no worker");
+    if (auto const taken = here->io->attach(handle_); taken.has_value()) here->io->discard(*taken);
+}
+
+tcp_stream& tcp_stream_in_transit::arrive() {
+    if (handle_ == native_handle::none) return stream_;
+    auto& here = *current_executor();
+    auto const taken = here.io->attach(std::exchange(handle_, native_handle::none));
+    if (!taken.has_value()) throw std::system_error(taken.error(), "a tcp_stream arrives at a worker");
+    stream_ = tcp_stream(here, *taken);
+    return stream_;
 }
 
 task<io_result<tcp_stream>> tcp_stream::connect(endpoint const to, tcp_stream_options const how) {

@@ -134,6 +134,11 @@ void fault_driver::end_held(descriptor const at) noexcept {
     held_until_ = now();
 }
 
+auto fault_driver::detach(descriptor const target) noexcept -> io_result<native_handle> {
+    unwatched_allocations const kernel;
+    return own_->detach(target);
+}
+
 void fault_driver::discard(descriptor const target) noexcept {
     unwatched_allocations const kernel;
     end_held(target);

@@ -47,6 +47,7 @@ class fault_driver final : public driver {
     void cancel(operation& op) noexcept override;
     auto poll(std::span<event> out, time_point until) noexcept -> std::size_t override;
     void wake() noexcept override { own_->wake(); }
+    auto detach(descriptor target) noexcept -> io_result<native_handle> override;
     void discard(descriptor target) noexcept override;
     auto drain(std::span<event> out, time_point deadline) noexcept -> drain_progress override;
     auto features() const noexcept -> driver_features override { return own_->features(); }

@@ -45,6 +45,8 @@ auto name_of(driver_call call) -> char const* {
         return "a discard";
     case driver_call::drain:
         return "a drain";
+    case driver_call::detach:
+        return "a detach";
     }
     return "an unknown call";
 }
@@ -78,6 +80,7 @@ auto is_same(input_entry const& asked, input_entry const& then) noexcept -> bool
         return asked.value == then.value && asked.length == then.length;
     case driver_call::control:
     case driver_call::discard:
+    case driver_call::detach:
         return asked.target == then.target;
     case driver_call::now:
     case driver_call::open_stream:
@@ -257,6 +260,15 @@ void replay_driver::submit(operation& op) noexcept {
 }
 
 void replay_driver::cancel(operation& op) noexcept { (void)next(entry_of(driver_call::cancel, op)); }
+
+auto replay_driver::detach(descriptor const target) noexcept -> io_result<native_handle> {
+    auto asked = called(driver_call::detach);
+    asked.target = target;
+    auto const then = next(asked);
+    if (!then) return cancelled_error();
+    if (then->entry.result < 0) return std::unexpected(to_error(then->entry.result));
+    return native_handle(static_cast<std::int64_t>(then->entry.subject));
+}
 
 void replay_driver::discard(descriptor const target) noexcept {
     auto asked = called(driver_call::discard);

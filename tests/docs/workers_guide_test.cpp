@@ -78,6 +78,14 @@ ps::task<ps::io_result<void>> serve(ps::endpoint at) {
     co_return co_await ps::on_each_worker(listens);
 }
 
+ps::task<ps::io_result<void>> serve_from_one(ps::endpoint at) {
+    auto listener = co_await ps::or_return(ps::tcp_listener::bind(at));
+    auto accepts = [&](ps::task_group& clients) -> ps::task<ps::io_result<void>> {
+        for (;;) clients.spawn_anywhere(echo, co_await ps::or_return(listener.accept()));
+    };
+    co_return co_await ps::task_group::run(ps::on_failure::keep_others, accepts);
+}
+
 ps::task<std::string> says(ps::endpoint to, std::string_view what) {
     for (;;) { // the listeners may not be there yet
         auto peer = co_await ps::tcp_stream::connect(to);
@@ -93,13 +101,13 @@ ps::task<std::string> says(ps::endpoint to, std::string_view what) {
 }
 
 // A world of the simulated driver has one worker; several with a port in common need a kernel.
-TEST(workers_guide, a_server_has_a_listener_on_each_worker) {
+void expect_an_echo_from(ps::task<ps::io_result<void>> (*serves)(ps::endpoint)) {
     ps::runtime rt(ps::testing::workers(1));
     auto const at = ps::endpoint::loopback(4711);
     std::string heard;
     auto work = [&]() -> ps::task<> {
         auto body = [&](ps::task_group& group) -> ps::task<> {
-            group.spawn(serve, at);
+            group.spawn(serves, at);
             heard = co_await says(at, "hello");
             group.request_stop();
         };
@@ -108,6 +116,10 @@ TEST(workers_guide, a_server_has_a_listener_on_each_worker) {
     EXPECT_TRUE(ps::sync_wait(rt, work()).has_value());
     EXPECT_EQ(heard, "hello");
 }
+
+TEST(workers_guide, a_server_has_a_listener_on_each_worker) { expect_an_echo_from(serve); }
+
+TEST(workers_guide, a_server_has_one_listener_for_all_workers) { expect_an_echo_from(serve_from_one); }
 
 class ledger {
   public:

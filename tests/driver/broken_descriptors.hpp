@@ -118,6 +118,31 @@ struct closes_before_the_bytes_are_out final : decorator {
     }
 };
 
+struct detaches_and_forgets_the_bytes final : decorator {
+    using decorator::decorator;
+    auto detach(descriptor target) noexcept -> io_result<native_handle> override {
+        std::array<std::byte, 64> lost{};
+        operation look;
+        look.code = op_code::receive;
+        look.target = target;
+        look.address = lost.data();
+        look.length = lost.size();
+        event finished;
+        for (int tries = 0; tries < 100 && !inner_.attempt(look, finished); ++tries) { // it may decline
+        }
+        return inner_.detach(target);
+    }
+};
+
+struct detaches_under_an_operation final : decorator {
+    using decorator::decorator;
+    auto detach(descriptor target) noexcept -> io_result<native_handle> override {
+        auto const left = inner_.detach(target);
+        if (left || left.error() != std::errc::device_or_resource_busy) return left;
+        return native_handle(1 << 20); // says that it did
+    }
+};
+
 struct forgets_discards final : decorator {
     using decorator::decorator;
     void discard(descriptor) noexcept override {}

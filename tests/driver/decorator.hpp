@@ -39,6 +39,9 @@ class decorator : public driver {
         return inner_.poll(out, until);
     }
     void wake() noexcept override { inner_.wake(); }
+    auto detach(descriptor target) noexcept -> io_result<native_handle> override {
+        return inner_.detach(target);
+    }
     void discard(descriptor target) noexcept override { inner_.discard(target); }
     auto drain(std::span<event> out, time_point deadline) noexcept -> drain_progress override {
         return inner_.drain(out, deadline);

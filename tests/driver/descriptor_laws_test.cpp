@@ -201,6 +201,45 @@ auto close_lets_sent_bytes_arrive(law_subject& subject) -> finding {
 
 TEST_P(driver_laws, close_lets_sent_bytes_arrive) { expect(close_lets_sent_bytes_arrive); } // law 12, EP2
 
+auto a_detached_object_is_attached_again(law_subject& subject) -> finding {
+    law_loop loop(subject);
+    auto& io = loop.io();
+    auto const [left, right] = subject.connected_pair();
+    auto const before = subject.open_objects();
+    auto& waits = loop.make_receive(left, 1);
+    loop.submit(waits);
+    if (auto const early = io.detach(left); early || early.error() != std::errc::device_or_resource_busy)
+        return "law 11: an object left its driver with an operation in flight";
+    loop.cancel(waits);
+    if (!loop.run_until_ended(waits)) return "law 3: a cancel was lost";
+    auto mine = left;
+    for (std::size_t i = 0; i < 5; ++i) {
+        if (!loop.send_all(right, i, 1)) return "law 11: a send to what will move failed";
+        auto const handle = io.detach(mine);
+        if (!handle) return "law 11: an object on which nothing is in flight was not let go";
+        if (auto const twice = io.detach(mine); twice || twice.error() != std::errc::bad_file_descriptor)
+            return "law 11: an object left twice";
+        auto& late = loop.make_receive(mine, 1);
+        loop.start(late);
+        if (!loop.run_until_ended(late) || to_error(late.result()) != std::errc::bad_file_descriptor)
+            return "law 11: a descriptor outlived the leaving of its object";
+        auto const again = io.attach(*handle);
+        if (!again) return "law 11: what left cannot be attached";
+        if (*again == mine) return "law 10: a descriptor was given out twice";
+        mine = *again;
+        if (loop.receive_all(mine, i, 1) != 1) return "law 11: bytes were lost on the way";
+    }
+    if (subject.open_objects() != before) return "law 11: moving opened or closed something";
+    io.discard(mine);
+    if (!loop.run_until_seen([&] { return subject.open_objects() == before - 1; }))
+        return "law 12: what had moved was not closed";
+    return loop.finding();
+}
+
+TEST_P(driver_laws, a_detached_object_is_attached_again) {
+    expect(a_detached_object_is_attached_again);
+} // law 11
+
 auto discard_closes(law_subject& subject) -> finding {
     law_loop loop(subject);
     auto const before = subject.open_objects();

@@ -42,6 +42,7 @@ auto stale_cancels_reach_nobody(law_subject& subject) -> finding;
 auto stale_descriptors_reach_nobody(law_subject& subject) -> finding;
 // 11
 auto events_arrive_home(law_subject& subject, law_subject& other) -> finding;
+auto a_detached_object_is_attached_again(law_subject& subject) -> finding;
 // 12
 auto close_ends_every_other_operation_first(law_subject& subject) -> finding;
 auto close_lets_sent_bytes_arrive(law_subject& subject) -> finding;

@@ -59,6 +59,10 @@ class faulty_driver final : public driver {
         inside const it;
         own_->wake();
     }
+    auto detach(descriptor target) noexcept -> io_result<native_handle> override {
+        inside const it;
+        return own_->detach(target);
+    }
     void discard(descriptor target) noexcept override {
         inside const it;
         own_->discard(target);

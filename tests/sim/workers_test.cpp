@@ -201,6 +201,128 @@ TEST(simulated_workers, each_serves_its_own_connections) {
     }
 }
 
+result echoes_on(std::set<std::size_t>& served, ps::tcp_stream peer) {
+    served.insert(number_of_this_worker());
+    co_return co_await echoes(std::move(peer));
+}
+
+/// A client that has so many connections, one after another, answered by whoever listens at `port`.
+result asks(ps::sim::node& server, std::uint16_t const port, int const connections, int& answered) {
+    co_await ps::sleep(10ms);
+    for (int i = 0; i < connections; ++i) {
+        auto peer = co_await ps::or_return(ps::tcp_stream::connect(server.at(port)));
+        co_await ps::or_return(peer.send_all(std::as_bytes(std::span("hello"))));
+        for (std::size_t got = 0; got < 6;) {
+            auto const chunk = co_await ps::or_return(peer.receive());
+            if (chunk.empty()) co_return std::unexpected(std::make_error_code(std::errc::connection_reset));
+            got += chunk.size();
+        }
+        ++answered;
+    }
+    co_return {};
+}
+
+TEST(simulated_workers, listeners_of_one_port_share_its_connections) {
+    for (std::uint64_t seed = 1; seed < 15; ++seed) {
+        ps::sim::world world({.seed = seed});
+        std::set<std::size_t> served;
+        auto& server = world.service(
+            "server",
+            [&](ps::sim::node&) -> result {
+                auto listens = [&](std::uint32_t) -> result {
+                    ps::tcp_listener_options shared;
+                    shared.reuse_port = true;
+                    auto listener =
+                        co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::any(80), shared));
+                    auto accepts = [&](ps::task_group& clients) -> result {
+                        for (;;) clients.spawn(echoes_on(served, co_await ps::or_return(listener.accept())));
+                    };
+                    co_return co_await ps::task_group::run(ps::on_failure::keep_others, accepts);
+                };
+                co_return co_await ps::on_each_worker(listens);
+            },
+            many(2));
+        int answered = 0;
+        world.node("client", [&](ps::sim::node&) { return asks(server, 80, 8, answered); });
+        world.run();
+        EXPECT_EQ(answered, 8) << world.failures();
+        EXPECT_EQ(served.size(), 2u);
+        EXPECT_TRUE(world.books_balance()) << world.imbalance() << world.rerun();
+    }
+}
+
+TEST(simulated_workers, a_port_that_one_of_two_does_not_share_is_taken) {
+    ps::sim::world world({.seed = 1});
+    world.node("one", [&](ps::sim::node&) -> result {
+        ps::tcp_listener_options shared;
+        shared.reuse_port = true;
+        auto const alone = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::any(80)));
+        auto const late = co_await ps::tcp_listener::bind(ps::endpoint::any(80), shared);
+        EXPECT_TRUE(!late && late.error() == std::errc::address_in_use);
+        co_return {};
+    });
+    world.run();
+    EXPECT_TRUE(world.books_balance()) << world.imbalance() << world.rerun();
+}
+
+// One listens, and whoever has nothing to do takes the connection over.
+TEST(simulated_workers, connections_go_to_whoever_takes_them) {
+    std::set<std::size_t> served;
+    for (std::uint64_t seed = 1; seed < 30; ++seed) {
+        ps::sim::world world({.seed = seed});
+        auto& server = world.service(
+            "server",
+            [&](ps::sim::node&) -> result {
+                auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::any(80)));
+                auto const serves = [&](ps::tcp_stream peer) { return echoes_on(served, std::move(peer)); };
+                auto accepts = [&](ps::task_group& clients) -> result {
+                    for (;;) clients.spawn_anywhere(serves, co_await ps::or_return(listener.accept()));
+                };
+                co_return co_await ps::task_group::run(ps::on_failure::keep_others, accepts);
+            },
+            many(2, ps::scheduling::stealing));
+        int answered = 0;
+        world.node("client", [&](ps::sim::node&) -> result {
+            co_await ps::or_return(ps::when_all(asks(server, 80, 4, answered), asks(server, 80, 4, answered),
+                                                asks(server, 80, 4, answered)));
+            co_return {};
+        });
+        world.run();
+        EXPECT_EQ(answered, 12) << world.failures();
+        EXPECT_TRUE(world.books_balance()) << world.imbalance() << world.rerun();
+    }
+    EXPECT_EQ(served.size(), 2u);
+}
+
+// A connection that is on its way when its machine dies goes with it.
+TEST(simulated_workers, killed_at_any_event_with_connections_on_their_way_they_leave_nothing) {
+    for (std::uint64_t when = 1; when < 150; ++when) {
+        ps::sim::world world({.seed = when % 7, .steps_max = 3'000});
+        std::set<std::size_t> served;
+        auto& server = world.service(
+            "server",
+            [&](ps::sim::node&) -> result {
+                auto listener = co_await ps::or_return(ps::tcp_listener::bind(ps::endpoint::any(80)));
+                auto const serves = [&](ps::tcp_stream peer) { return echoes_on(served, std::move(peer)); };
+                auto accepts = [&](ps::task_group& clients) -> result {
+                    for (;;) clients.spawn_anywhere(serves, co_await ps::or_return(listener.accept()));
+                };
+                co_return co_await ps::task_group::run(ps::on_failure::keep_others, accepts);
+            },
+            many(3, ps::scheduling::stealing));
+        int answered = 0;
+        world.node("client", [&](ps::sim::node&) -> result {
+            (void)co_await ps::with_timeout(1s, asks(server, 80, 20, answered));
+            co_return {};
+        });
+        world.before_each_step([&](std::uint64_t step) {
+            if (step == when) server.kill();
+        });
+        world.run();
+        EXPECT_TRUE(world.leftovers().empty()) << world.leftovers() << " at " << when;
+    }
+}
+
 TEST(simulated_workers, killed_at_any_event_they_leave_nothing) {
     for (std::uint64_t when = 1; when < 120; ++when) {
         auto const seed = when % 7;

@@ -40,4 +40,12 @@ inline constexpr bool is_bound_to_worker<Of<Parts...>> =
 template <class T>
 concept transferable = !detail::is_bound_to_worker<T>;
 
+/// What is bound to a worker and can move to another one all the same, as an argument of the call that goes
+/// there: it departs where the call is made and arrives where the call is begun.
+///
+/// `T::in_transit` is made of a T on the worker that it leaves, and its `arrive()` gives a T on the worker
+/// that it has come to, by reference, or throws. One that never arrives ends what it carries.
+template <class T>
+concept departing = requires { typename T::in_transit; };
+
 } // namespace pitsaw::inline v0

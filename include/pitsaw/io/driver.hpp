@@ -17,7 +17,8 @@ struct driver_features {
     bool virtual_time = false; // time passes only where the driver says so: a wait costs nothing
 };
 
-/// Buffers of one pool: what Linux takes in a ring of them (io_uring_register(2), IORING_REGISTER_PBUF_RING).
+/// Buffers of one pool: what Linux takes in a ring of them (io_uring_register(2),
+/// IORING_REGISTER_PBUF_RING).
 inline constexpr std::size_t pool_buffers_max = 32'768;
 
 /// What one call of `driver::drain` leaves.
@@ -64,8 +65,9 @@ struct drain_progress {
 ///    `to_error`.
 /// 10. **Identity is generational.** A stale completion, readiness event, cancel or descriptor can never
 ///     reach a newer operation or an object that reuses a number.
-/// 11. **Home.** A descriptor has one driver for life. Its operations are submitted there and their
-///     events arrive there, on the thread of that driver's worker.
+/// 11. **Home.** A descriptor has one driver for life; its object may leave by `detach` and have another.
+///     Its operations are submitted there and their events arrive there, on the thread of that driver's
+///     worker.
 /// 12. **Close** is an operation that first ends every other on its descriptor; its own final event is
 ///     the last. `discard` does the same from a record that the driver owns. Nothing else closes a
 ///     descriptor, and its number is not reused before.
@@ -101,14 +103,14 @@ class driver {
     /// A stream socket that is not connected yet. `address_family_not_supported` for a family of none.
     [[nodiscard]] virtual auto open_stream(address_family family) noexcept -> io_result<descriptor> = 0;
 
-    /// A call that does not wait. On a stale descriptor, and on one that is being closed, every command fails
-    /// with `bad_file_descriptor`.
+    /// A call that does not wait. On a stale descriptor, and on one that is being closed, every command
+    /// fails with `bad_file_descriptor`.
     [[nodiscard]] virtual auto control(descriptor target, socket_command& command) noexcept
         -> io_result<void> = 0;
 
-    /// Lends `memory` for pooled receives, cut into at most `pool_buffers_max` buffers of `buffer_bytes`. The
-    /// loan lasts as long as the driver. Returns the pool's number. Fails with `not_enough_memory` and the
-    /// like.
+    /// Lends `memory` for pooled receives, cut into at most `pool_buffers_max` buffers of `buffer_bytes`.
+    /// The loan lasts as long as the driver. Returns the pool's number. Fails with `not_enough_memory` and
+    /// the like.
     [[nodiscard]] virtual auto lend(std::span<std::byte> memory, std::uint32_t buffer_bytes) noexcept
         -> io_result<std::uint16_t> = 0;
 
@@ -116,7 +118,8 @@ class driver {
     virtual void give_back(std::uint16_t pool, std::uint16_t buffer) noexcept = 0;
 
     /// Tries without waiting. True: it is done, `finished` holds the result, the operation was never in
-    /// flight and its `on_event` is not due. False: nothing happened; submit it. Declines what is multishot.
+    /// flight and its `on_event` is not due. False: nothing happened; submit it. Declines what is
+    /// multishot.
     [[nodiscard]] virtual auto attempt(operation& op, event& finished) noexcept -> bool = 0;
 
     /// Starts the operation. Does not fail, wait or call back.
@@ -125,13 +128,19 @@ class driver {
     /// Asks the operation to end soon.
     virtual void cancel(operation& op) noexcept = 0;
 
-    /// Waits until something happened, a wake or `until`, whichever is first, and returns how many events it
-    /// wrote. `until` in the past: does not wait. `never`: waits as long as it takes. `out` is not empty.
+    /// Waits until something happened, a wake or `until`, whichever is first, and returns how many events
+    /// it wrote. `until` in the past: does not wait. `never`: waits as long as it takes. `out` is not
+    /// empty.
     [[nodiscard]] virtual auto poll(std::span<event> out, time_point until) noexcept -> std::size_t = 0;
 
-    /// Makes the current or the next `poll` return. Any thread. What the caller wrote before is visible after
-    /// that `poll` has returned.
+    /// Makes the current or the next `poll` return. Any thread. What the caller wrote before is visible
+    /// after that `poll` has returned.
     virtual void wake() noexcept = 0;
+
+    /// Gives the object back, open, for another driver to attach; the descriptor is stale from here on.
+    /// Fails with `device_or_resource_busy` while an operation is in flight on it, which changes nothing,
+    /// and with `bad_file_descriptor` for one that is stale or being closed.
+    [[nodiscard]] virtual auto detach(descriptor target) noexcept -> io_result<native_handle> = 0;
 
     /// Closes a descriptor that nobody needs any more; the driver does the rest. No event tells.
     virtual void discard(descriptor target) noexcept = 0;

@@ -24,15 +24,16 @@ struct tcp_stream_options {
 static_assert(std::is_trivially_copyable_v<tcp_stream_options>);
 
 class tcp_stream;
+class tcp_stream_in_transit;
 
 /// What `tcp_stream::async_close` awaits.
 ///
 /// ```cpp
 /// co_await ps::or_return(peer.async_close());
 /// ```
-/// Lifetime: the stream lives until it has begun, which leaves the stream without a connection. Threads: the
-/// stream's. Errors: `bad_file_descriptor` for a stream without one; closing itself does not fail. Stopping:
-/// before it has begun; then not. Sizes: 120 bytes.
+/// Lifetime: the stream lives until it has begun, which leaves the stream without a connection. Threads:
+/// the stream's. Errors: `bad_file_descriptor` for a stream without one; closing itself does not fail.
+/// Stopping: before it has begun; then not. Sizes: 120 bytes.
 class [[nodiscard]] close_operation : public plain_operation {
   public:
     explicit close_operation(tcp_stream& of) noexcept;
@@ -50,15 +51,17 @@ class [[nodiscard]] close_operation : public plain_operation {
 /// co_await ps::or_return(peer.send_all(std::as_bytes(std::span(question))));
 /// auto answer = co_await ps::or_return(peer.receive());        // a lease; empty: the peer has finished
 /// ```
-/// Lifetime: move-only, and moved only while nothing is in flight; its destructor gives the descriptor to the
-/// driver, which closes it and ends with `operation_canceled` what another task may still have in flight on
-/// it. It must not outlive its runtime. Threads: the worker it was made on. Errors: in the results; whatever
-/// a peer does is one. Stopping: what completed is delivered; a stopped receive has taken nothing, a stopped
-/// send sent nothing, a stopped connect leaves no connection. At most one receive and one send are at work;
-/// others wait their turn. Sizes: 16 bytes.
+/// Lifetime: move-only, and moved only while nothing is in flight; its destructor gives the descriptor to
+/// the driver, which closes it and ends with `operation_canceled` what another task may still have in
+/// flight on it. It must not outlive its runtime. Threads: the worker it was made on. Errors: in the
+/// results; whatever a peer does is one. Stopping: what completed is delivered; a stopped receive has taken
+/// nothing, a stopped send sent nothing, a stopped connect leaves no connection. At most one receive and
+/// one send are at work; others wait their turn. Given to a call that goes to another worker it moves
+/// there, see `departing`; what was received before and is still in a lease stays. Sizes: 16 bytes.
 class tcp_stream {
   public:
     using bound_to_worker = void; ///< see `transferable`
+    using in_transit = tcp_stream_in_transit;
 
     using bound_to_runtime = void; ///< see sync_wait
 
@@ -81,7 +84,8 @@ class tcp_stream {
     [[nodiscard]] auto receive() noexcept { return pooled_receive_operation(own_); }
     /// The same into the caller's bytes.
     [[nodiscard]] auto receive(std::span<std::byte> into) noexcept { return receive_operation(own_, into); }
-    /// The same into a container of bytes, which is owned meanwhile and comes back cut to what was received.
+    /// The same into a container of bytes, which is owned meanwhile and comes back cut to what was
+    /// received.
     template <class Buffer> [[nodiscard]] task<io_result<Buffer>> receive_into(Buffer buffer) {
         static_assert(sizeof(typename Buffer::value_type) == 1, "receive_into takes a container of bytes");
         return receive_owned(own_, std::move(buffer));
@@ -122,6 +126,7 @@ class tcp_stream {
 
   private:
     friend close_operation;
+    friend tcp_stream_in_transit;
     friend class tcp_listener;
 
     /// The options of a new stream, which has the system's defaults: a call for each that differs.
@@ -139,5 +144,24 @@ class tcp_stream {
     descriptor own_;
 };
 static_assert(sizeof(tcp_stream) == 16);
+
+/// A connection on its way from one worker to another; one that never arrives is closed.
+///
+/// Lifetime: the call's that carries it. Threads: made on the worker that it leaves, the rest on the one
+/// that it comes to; closed by any worker of the runtime. Errors: something in flight on it is a failed
+/// check; `arrive` throws std::system_error where the driver there cannot take it. Stopping: none.
+class tcp_stream_in_transit {
+  public:
+    explicit(false) tcp_stream_in_transit(tcp_stream&& leaving) noexcept;
+    tcp_stream_in_transit(tcp_stream_in_transit&& other) noexcept
+        : handle_(std::exchange(other.handle_, native_handle::none)), stream_(std::move(other.stream_)) {}
+    ~tcp_stream_in_transit();
+
+    [[nodiscard]] tcp_stream& arrive();
+
+  private:
+    native_handle handle_ = native_handle::none;
+    tcp_stream stream_; ///< when it has arrived
+};
 
 } // namespace pitsaw::inline v0

@@ -21,7 +21,7 @@ concept task_call = std::invocable<F&, Args...> && is_task<std::invoke_result_t<
 ///
 /// Lifetime, threads, errors, stopping: as `away_chain`.
 template <class F, class... Args> class away_call : public away_chain {
-    static_assert((transferable<F> && ... && transferable<Args>),
+    static_assert((transferable<F> && ... && (transferable<Args> || departing<Args>)),
                   "what goes to another worker is not bound to this one: see pitsaw::transferable");
 
   public:
@@ -39,7 +39,7 @@ template <class F, class... Args> class away_call : public away_chain {
   private:
     [[nodiscard]] promise_header* make() noexcept final {
         try {
-            constexpr auto call = [](F& callable, Args&... owned) { return callable(std::move(owned)...); };
+            constexpr auto call = [](F& callable, auto&... owned) { return callable(arrived(owned)...); };
             work_ = std::apply(call, *owned_);
             return &work_.startable().promise();
         } catch (...) {
@@ -56,7 +56,21 @@ template <class F, class... Args> class away_call : public away_chain {
         owned_.reset();
     }
 
-    std::optional<std::tuple<F, Args...>> owned_; ///< before the frame, which refers to it
+    template <class T> struct carried_as {
+        using type = T;
+    };
+    template <departing T> struct carried_as<T> {
+        using type = typename T::in_transit;
+    };
+    template <class T> static decltype(auto) arrived(T& carried) {
+        if constexpr (requires { carried.arrive(); })
+            return std::move(carried.arrive());
+        else
+            return std::move(carried);
+    }
+
+    /// Before the frame, which refers to it.
+    std::optional<std::tuple<F, typename carried_as<Args>::type...>> owned_;
     task<value_type> work_;
 };
 

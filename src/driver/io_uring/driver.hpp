@@ -8,6 +8,7 @@
 
 #include <pitsaw/io/driver.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -46,6 +47,7 @@ class io_uring_driver final : public driver {
     void cancel(operation& op) noexcept override;
     auto poll(std::span<event> out, time_point until) noexcept -> std::size_t override;
     void wake() noexcept override;
+    auto detach(descriptor target) noexcept -> io_result<native_handle> override;
     void discard(descriptor target) noexcept override;
     auto drain(std::span<event> out, time_point deadline) noexcept -> drain_progress override;
     auto features() const noexcept -> driver_features override;
@@ -91,6 +93,10 @@ class io_uring_driver final : public driver {
         bool is_open = false;
         bool is_closing = false;
         bool is_closed = false; // the kernel has closed it
+
+        [[nodiscard]] auto is_idle() const noexcept -> bool {
+            return std::ranges::all_of(lines, [](operation_line const& line) { return line.empty(); });
+        }
     };
     static_assert(sizeof(slot) == 64); // of each open descriptor
     static constexpr std::uint32_t nobody = UINT32_MAX;

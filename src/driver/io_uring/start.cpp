@@ -251,11 +251,19 @@ void io_uring_driver::prepare_cancel(operation& op) noexcept {
     of(op).debts |= owes_cancel;
 }
 
+auto io_uring_driver::detach(descriptor target) noexcept -> io_result<native_handle> {
+    auto* const on = find(target);
+    if (on == nullptr || on->is_closing) return std::unexpected(to_error(-EBADF));
+    if (!on->is_idle()) return std::unexpected(to_error(-EBUSY));
+    native_handle const handle{on->fd};
+    free_slot(*on);
+    return handle;
+}
+
 void io_uring_driver::discard(descriptor target) noexcept {
     auto* const on = find(target);
     if (on == nullptr || on->is_closing) return; // law 10: a stale descriptor reaches nothing
-    auto const is_empty = [](operation_line const& line) { return line.empty(); };
-    if (std::ranges::all_of(on->lines, is_empty)) { // as epoll does: whoever looks finds it closed
+    if (on->is_idle()) {                         // as epoll does: whoever looks finds it closed
         ::close(on->fd);
         return free_slot(*on);
     }
@@ -284,8 +292,7 @@ void io_uring_driver::begin_close(slot& on, operation* op) noexcept {
 /// A close alone leaves what is in flight on the file alive, and it still takes data that arrives.
 void io_uring_driver::prepare_close(slot& on) noexcept {
     auto const mark = reinterpret_cast<std::uint64_t>(&on) | (std::uint64_t{on.generation} << 48);
-    auto const is_busy = [](operation_line const& line) { return !line.empty(); };
-    if (std::ranges::any_of(on.lines, is_busy)) {
+    if (!on.is_idle()) {
         auto& entry = *ring_.next_entry();
         entry.opcode = IORING_OP_ASYNC_CANCEL;
         entry.flags = IOSQE_IO_HARDLINK; // the close follows whatever the cancel finds

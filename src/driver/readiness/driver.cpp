@@ -80,6 +80,16 @@ auto readiness_driver::control(descriptor target, socket_command& command) noexc
     return {};
 }
 
+auto readiness_driver::detach(descriptor target) noexcept -> io_result<native_handle> {
+    auto* const on = table_.find(target);
+    if (on == nullptr || on->is_closing()) return failed(-EBADF);
+    if (!on->is_idle()) return failed(-EBUSY);
+    auto const fd = on->fd;
+    remove(fd);
+    table_.remove(*on);
+    return native_handle(fd);
+}
+
 auto readiness_driver::lend(std::span<std::byte> memory, std::uint32_t buffer_bytes) noexcept
     -> io_result<std::uint16_t> {
     auto const count = buffer_bytes == 0 ? 0 : memory.size() / buffer_bytes;

@@ -38,6 +38,7 @@ class readiness_driver : public driver {
     void cancel(operation& op) noexcept override;
     auto poll(std::span<event> out, time_point until) noexcept -> std::size_t override;
     void wake() noexcept override;
+    auto detach(descriptor target) noexcept -> io_result<native_handle> override;
     void discard(descriptor target) noexcept override;
     auto drain(std::span<event> out, time_point deadline) noexcept -> drain_progress override;
 
@@ -46,7 +47,7 @@ class readiness_driver : public driver {
 
     /// Registers `fd` for every edge until it is closed. 0 or a negative error.
     [[nodiscard]] virtual auto add(int fd, descriptor tag) noexcept -> std::int32_t = 0;
-    /// Ends the registration of `fd`, which is about to be closed.
+    /// Ends the registration of `fd`, which is about to be closed or to leave.
     virtual void remove(int fd) noexcept = 0;
     /// Waits for edges, `interrupt` or `until`, and tells each edge to `note`. May return early.
     virtual void wait_for_edges(time_point until) noexcept = 0;

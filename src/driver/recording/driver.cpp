@@ -174,6 +174,17 @@ void recording_driver::wake() noexcept {
     own_->wake();
 }
 
+auto recording_driver::detach(descriptor const target) noexcept -> io_result<native_handle> {
+    auto const left = own_->detach(target);
+    input_entry entry;
+    entry.call = driver_call::detach;
+    entry.target = target;
+    entry.result = result_of(left);
+    if (left) entry.subject = static_cast<std::uint64_t>(*left);
+    append(entry);
+    return left;
+}
+
 void recording_driver::discard(descriptor const target) noexcept {
     input_entry entry;
     entry.call = driver_call::discard;

@@ -32,6 +32,7 @@ class recording_driver final : public driver {
     void cancel(operation& op) noexcept override;
     auto poll(std::span<event> out, time_point until) noexcept -> std::size_t override;
     void wake() noexcept override;
+    auto detach(descriptor target) noexcept -> io_result<native_handle> override;
     void discard(descriptor target) noexcept override;
     auto drain(std::span<event> out, time_point deadline) noexcept -> drain_progress override;
     auto features() const noexcept -> driver_features override;

@@ -21,7 +21,8 @@ enum class driver_call : std::uint8_t {
     poll,  // result: how many `event` entries follow
     event, // subject: of the submit; result, flags, value: the buffer; then the bytes received
     discard,
-    drain, // as poll; length: what remained
+    drain,  // as poll; length: what remained
+    detach, // subject: the handle; result
 };
 
 /// One call with its answer, as a recording holds it. `bytes` of them, then what was received, filled up to

@@ -64,6 +64,7 @@ class sim_driver final : public driver {
     void cancel(operation& op) noexcept override;
     auto poll(std::span<event> out, time_point until) noexcept -> std::size_t override;
     void wake() noexcept override;
+    auto detach(descriptor target) noexcept -> io_result<native_handle> override;
     void discard(descriptor target) noexcept override;
     auto drain(std::span<event> out, time_point deadline) noexcept -> drain_progress override;
     auto features() const noexcept -> driver_features override;
@@ -115,6 +116,10 @@ class sim_driver final : public driver {
         std::uint32_t generation = 1;
         bool is_open = false;
         queue queues[directions];
+
+        [[nodiscard]] auto is_idle() const noexcept -> bool {
+            return std::ranges::all_of(queues, [](queue const& line) { return line.first == nobody; });
+        }
         std::uint32_t closing = nobody; // the record of its close
     };
     struct pool { // what was lent
@@ -171,6 +176,8 @@ class sim_driver final : public driver {
                                std::span<std::byte> receive_into) noexcept -> std::int32_t;
     [[nodiscard]] auto receive_pooled(record& r, slot const& on) noexcept -> std::int32_t;
     void take_place(std::uint32_t which) noexcept;
+    [[nodiscard]] auto leave(slot& of) noexcept -> native_handle;
+    void free_slot(std::uint32_t which) noexcept;
     void look_again() noexcept;
 
     // finish.cpp

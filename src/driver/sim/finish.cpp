@@ -44,6 +44,15 @@ void sim_driver::go_on(std::uint32_t which) noexcept {
     begin(which);
 }
 
+void sim_driver::free_slot(std::uint32_t which) noexcept {
+    auto& of = slots_[which];
+    auto const generation = of.generation + 1;
+    of = slot{};
+    of.generation = generation;
+    free_slots_.push_back(which);
+    --counts_.descriptors_open;
+}
+
 /// Forgets the record, lets the next of its direction work, and a close that waited for it.
 void sim_driver::release(std::uint32_t which) noexcept {
     auto& r = records_[which];
@@ -57,12 +66,7 @@ void sim_driver::release(std::uint32_t which) noexcept {
     if (place == nobody) return;
     auto& of = slots_[place];
     if (of.closing == which) { // law 12: the number is free only now
-        auto const generation = of.generation + 1;
-        of = slot{};
-        of.generation = generation;
-        free_slots_.push_back(place);
-        --counts_.descriptors_open;
-        return;
+        return free_slot(place);
     }
     auto& line = of.queues[way];
     (before == nobody ? line.first : records_[before].behind) = behind;

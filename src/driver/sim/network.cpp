@@ -126,17 +126,25 @@ auto sim_network::find_host(sim_host const from, socket_address const& to) const
     return nobody;
 }
 
-auto sim_network::find_listener(sim_host const on, socket_address const& to) const noexcept -> std::uint32_t {
-    for (std::uint32_t index = 0; index < sockets_.size(); ++index) {
-        auto const& each = sockets_[index];
-        if (each.is != kind::listener || each.is_hidden || each.host != on || each.address.port != to.port)
-            continue;
-        if (hosts_.size() == 1) return index;
-        auto const takes_it = is_unspecified(each.address) || each.address.bytes == to.bytes ||
-                              (is_unspecified(to) && is_loopback(each.address));
-        if (each.address.family == to.family && takes_it) return index;
-    }
-    return nobody;
+auto sim_network::listens_at(socket const& one, sim_host const on, socket_address const& to) const noexcept
+    -> bool {
+    if (one.is != kind::listener || one.is_hidden || one.host != on || one.address.port != to.port)
+        return false;
+    if (hosts_.size() == 1) return true;
+    auto const takes_it = is_unspecified(one.address) || one.address.bytes == to.bytes ||
+                          (is_unspecified(to) && is_loopback(one.address));
+    return one.address.family == to.family && takes_it;
+}
+
+/// Of several that share the port, whichever `asking` comes to, as a kernel's hash of the connection would.
+auto sim_network::find_listener(sim_host const on, socket_address const& to,
+                                place const asking) const noexcept -> std::uint32_t {
+    auto const takes_it = [&](socket const& each) { return listens_at(each, on, to); };
+    auto const count = static_cast<std::uint32_t>(std::ranges::count_if(sockets_, takes_it));
+    if (count == 0) return nobody;
+    auto before = asking.serial % count;
+    for (std::uint32_t index = 0;; ++index)
+        if (takes_it(sockets_[index]) && before-- == 0) return index;
 }
 
 /// From a socket to its peer.
@@ -284,7 +292,7 @@ auto sim_network::arrive_first() -> bool {
 }
 
 void sim_network::connect_arrives(place const from, line const& over, packet const& what) {
-    auto const listening = find_listener(over.to_host, what.address);
+    auto const listening = find_listener(over.to_host, what.address, from);
     if (listening == nobody) {
         packet refused;
         refused.what = news::refused;

@@ -102,6 +102,7 @@ class sim_network {
         bool peer_finished = false; // the end of the stream follows what is in `incoming`
         bool reset_on_close = false;
         bool is_hidden = false;     // it is being closed: its port is free
+        bool shares_port = false;   // with others that say so too
         bool has_connected = false; // for the connect that waits
         bool is_told = false;       // of `broken`: as on Linux a call hears of it once
         std::int32_t broken = 0;    // the error that ended the connection, or refused it
@@ -164,7 +165,8 @@ class sim_network {
     [[nodiscard]] auto at(native_handle which) const -> socket const&;
     [[nodiscard]] auto place_of(std::uint32_t index) const noexcept -> place;
     [[nodiscard]] auto find(place where) noexcept -> socket*; // null: gone
-    [[nodiscard]] auto is_taken(sim_host on, socket_address const& at) const noexcept -> bool;
+    [[nodiscard]] auto is_taken(sim_host on, socket_address const& at, bool shares = false) const noexcept
+        -> bool;
     [[nodiscard]] auto free_port(sim_host on) noexcept -> std::uint16_t; // 0: there is none
     [[nodiscard]] auto bind(socket& self, socket_address at) -> std::int32_t;
     void ask_again(place waiting);
@@ -182,7 +184,10 @@ class sim_network {
     [[nodiscard]] auto link_of(sim_host one, sim_host other) -> link&;
     [[nodiscard]] auto is_kept(line const& between) noexcept -> bool;
     [[nodiscard]] auto find_host(sim_host from, socket_address const& to) const noexcept -> std::uint32_t;
-    [[nodiscard]] auto find_listener(sim_host on, socket_address const& to) const noexcept -> std::uint32_t;
+    [[nodiscard]] auto listens_at(socket const& one, sim_host on, socket_address const& to) const noexcept
+        -> bool;
+    [[nodiscard]] auto find_listener(sim_host on, socket_address const& to, place asking) const noexcept
+        -> std::uint32_t;
     void tell(std::uint32_t from, packet what);
     void probe(std::uint32_t from);
     void send_on(place from, sim_host from_host, sim_host to_host, packet what);

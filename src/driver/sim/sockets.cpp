@@ -88,7 +88,7 @@ auto sim_network::make_pair(sim_host on) -> std::pair<native_handle, native_hand
 }
 
 /// Whether somebody has the port already, at the same address or at every one.
-auto sim_network::is_taken(sim_host on, socket_address const& at) const noexcept -> bool {
+auto sim_network::is_taken(sim_host on, socket_address const& at, bool shares) const noexcept -> bool {
     if (at.port == 0) return false;
     constexpr std::array<std::byte, 16> any{};
     return std::ranges::any_of(sockets_, [&](socket const& one) {
@@ -96,7 +96,8 @@ auto sim_network::is_taken(sim_host on, socket_address const& at) const noexcept
             one.is == kind::listener || one.is == kind::unconnected || one.is == kind::connecting;
         auto const meets = hosts_.size() == 1 || one.address.bytes == at.bytes || one.address.bytes == any ||
                            at.bytes == any;
-        return can_hold_it && !one.is_hidden && one.host == on && one.address.port == at.port && meets;
+        return can_hold_it && !one.is_hidden && !(shares && one.shares_port) && one.host == on &&
+               one.address.port == at.port && meets;
     });
 }
 
@@ -117,7 +118,7 @@ auto sim_network::bind(socket& self, socket_address at) -> std::int32_t {
         return failure(std::errc::invalid_argument);
     if (find_host(self.host, at) != static_cast<std::uint32_t>(self.host))
         return failure(std::errc::address_not_available);
-    if (is_taken(self.host, at)) return failure(std::errc::address_in_use);
+    if (is_taken(self.host, at, self.shares_port)) return failure(std::errc::address_in_use);
     if (at.port == 0) at.port = free_port(self.host);
     if (at.port == 0) return failure(std::errc::address_in_use);
     self.address = at;
@@ -149,6 +150,7 @@ auto sim_network::control(native_handle which, socket_command& command) -> std::
         return 0;
     case socket_command::set_option:
         if (command.option == socket_option::reset_on_close) self.reset_on_close = command.value != 0;
+        if (command.option == socket_option::reuse_port) self.shares_port = command.value != 0;
         return 0; // the world has no kernel whose habits the others would change
     case socket_command::look_for_input:
         command.value =

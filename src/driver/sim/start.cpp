@@ -108,10 +108,25 @@ void sim_driver::begin_close(std::uint32_t which, slot& of) noexcept {
 }
 
 void sim_driver::begin_close_when_alone(slot& of) noexcept {
-    if (of.closing == nobody) return;
-    for (auto const& line : of.queues)
-        if (line.first != nobody) return;
+    if (of.closing == nobody || !of.is_idle()) return;
     if (records_[of.closing].at == stage::waiting) begin(of.closing);
+}
+
+/// The network's object, which is no longer this driver's.
+auto sim_driver::leave(slot& of) noexcept -> native_handle {
+    slot_of_handle_[static_cast<std::size_t>(of.handle)] = nobody;
+    return std::exchange(of.handle, native_handle::none);
+}
+
+auto sim_driver::detach(descriptor target) noexcept -> io_result<native_handle> {
+    check_home();
+    auto* const on = find(target);
+    if (is_cut_off_ || on == nullptr || on->closing != nobody)
+        return std::unexpected(std::make_error_code(std::errc::bad_file_descriptor));
+    if (!on->is_idle()) return std::unexpected(std::make_error_code(std::errc::device_or_resource_busy));
+    auto const handle = leave(*on);
+    free_slot(target.index);
+    return handle;
 }
 
 void sim_driver::discard(descriptor target) noexcept {
@@ -197,9 +212,7 @@ void sim_driver::take_place(std::uint32_t which) noexcept {
     auto& r = records_[which];
     auto const is_close = r.op == nullptr || r.op->code == op_code::close;
     if (is_close) {
-        auto& closed = slots_[r.slot];
-        slot_of_handle_[static_cast<std::size_t>(closed.handle)] = nobody;
-        auto const handle = std::exchange(closed.handle, native_handle::none);
+        auto const handle = leave(slots_[r.slot]);
         if (!is_cut_off_) network_->close(handle);
         look_again();
         return end(which, 0);

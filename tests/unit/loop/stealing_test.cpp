@@ -66,6 +66,9 @@ class counting_driver final : public ps::driver {
         ++counts_.wakes;
         below_.wake();
     }
+    [[nodiscard]] auto detach(ps::descriptor target) noexcept -> ps::io_result<ps::native_handle> override {
+        return below_.detach(target);
+    }
     void discard(ps::descriptor target) noexcept override { below_.discard(target); }
     [[nodiscard]] auto drain(std::span<ps::event> out, ps::time_point deadline) noexcept
         -> ps::drain_progress override {
