@@ -1,4 +1,4 @@
-"""What a connection costs that says nothing: the servers of bench/echo and bench/http, with thousands of them."""
+"""What waiting costs: connections that say nothing, by the thousand, and a million tasks that sleep."""
 import contextlib
 import pathlib
 import re
@@ -9,7 +9,7 @@ import time
 from echo.servers import SERVERS, serving
 from http_servers import HTTP_SERVERS
 
-QUESTION = "How much memory does a connection hold whose peer is silent, in the server and in the kernel?"
+QUESTION = "How much memory does a connection hold whose peer is silent, and a task that sleeps?"
 ROUNDS = 3
 ONE_CORE = False
 
@@ -19,6 +19,7 @@ WARM_UP = (100, 30)  # connections and messages: what is made once is made then,
 SPARE_FILES = 200
 OTHERS = {"proc_inode_cache"}  # grows with whoever looks into /proc
 USER_BYTES_MAX = {"idle": 500, "idle_http": 1229}
+SLEEPERS, SLEEPER_BYTES_MAX = 1_000_000, 280
 
 
 def allow_files(count):
@@ -101,11 +102,20 @@ def idle(build, folder, case, *kind):
     return prepare
 
 
-SUBJECTS = [(subject, ["idle"], idle(build, "echo", "idle")) for subject, build in SERVERS]
+def sleepers(tools):
+    program = tools.target("pitsaw_sleepers")
+    return lambda _: tools.figures(program, SLEEPERS)
+
+
+SUBJECTS = [("pitsaw", ["sleepers"], sleepers)]
+SUBJECTS += [(subject, ["idle"], idle(build, "echo", "idle")) for subject, build in SERVERS]
 SUBJECTS += [(subject, ["idle_http"], idle(build, "http", "idle_http", "http")) for subject, build in HTTP_SERVERS]
 
 
 def broken_demands(median):
+    sleeper = median("pitsaw", "sleepers", "bytes_per_task")
+    if sleeper and sleeper > SLEEPER_BYTES_MAX:
+        yield f"a task that sleeps takes {sleeper:.0f} bytes; at most {SLEEPER_BYTES_MAX}"
     for subject in ("pitsaw-io_uring", "pitsaw-epoll"):
         for case, most in USER_BYTES_MAX.items():
             user = median(subject, case, "user_bytes_per_connection")

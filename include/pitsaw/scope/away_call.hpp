@@ -23,6 +23,9 @@ concept task_call = std::invocable<F&, Args...> && is_task<std::invoke_result_t<
 template <class F, class... Args> class away_call : public away_chain {
     static_assert((transferable<F> && ... && (transferable<Args> || departing<Args>)),
                   "what goes to another worker is not bound to this one: see pitsaw::transferable");
+    static_assert(transferable_call<F>,
+                  "this callable owns what cannot be copied, which may be bound to this worker: give that as "
+                  "an argument, or say pitsaw::assume_transferable(callable)");
 
   public:
     using value_type = typename std::invoke_result_t<F&, Args...>::value_type;

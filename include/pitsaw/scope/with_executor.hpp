@@ -10,6 +10,8 @@ namespace pitsaw::inline v0 {
 
 /// A task as something to call once.
 template <class T> struct given_task {
+    using assumed_transferable = void; ///< what the task was made with cannot be seen
+
     task<T> work;
     [[nodiscard]] task<T> operator()() noexcept { return std::move(work); }
 };

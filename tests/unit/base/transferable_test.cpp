@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <expected>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -24,6 +26,10 @@ struct cache {
 };
 template <class T> struct box {
     T inside;
+};
+template <class T, std::size_t Room> struct small_vector {
+    T* many;
+    T* few[Room];
 };
 
 TEST(transferable, is_what_has_no_word_against_it) {
@@ -48,6 +54,23 @@ TEST(transferable, is_not_what_holds_or_points_to_something_that_is_not) {
     EXPECT_FALSE((ps::transferable<std::reference_wrapper<cache>>));
     EXPECT_FALSE((ps::transferable<std::shared_ptr<cache> const&>));
     EXPECT_FALSE((ps::transferable<box<cache>>));
+    EXPECT_FALSE((ps::transferable<std::span<cache>>));
+    EXPECT_FALSE((ps::transferable<std::span<cache const, 4>>));
+    EXPECT_FALSE((ps::transferable<small_vector<cache*, 4>>));
+    EXPECT_TRUE((ps::transferable<std::span<char>>));
+    EXPECT_TRUE((ps::transferable<small_vector<int, 4>>));
+}
+
+TEST(transferable, a_callable_that_cannot_be_copied_is_asked_about) {
+    int number = 1;
+    auto refers = [&number] { return number; };
+    auto owns = [kept = std::make_unique<int>(2)] { return *kept; };
+    EXPECT_TRUE((ps::transferable_call<decltype(refers)>));
+    EXPECT_TRUE((ps::transferable_call<int (*)(int)>));
+    EXPECT_FALSE((ps::transferable_call<decltype(owns)>));
+    ps::assume_transferable looked_at(std::move(owns));
+    EXPECT_TRUE((ps::transferable_call<decltype(looked_at)>));
+    EXPECT_EQ(looked_at(), 2);
 }
 
 TEST(transferable, is_nothing_that_belongs_to_a_worker) {
