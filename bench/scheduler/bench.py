@@ -31,7 +31,8 @@ def peer(*words, **needs):
 
 
 SUBJECTS = [
-    ("pitsaw", on_workers(FORKS + TASKS), program(lambda tools: [tools.target("pitsaw_scheduler")])),
+    ("pitsaw", on_workers(FORKS + TASKS) + ["stolen_start-2", "switches-4"],
+     program(lambda tools: [tools.target("pitsaw_scheduler")])),
     ("tbb", on_workers(FORKS), program(peer(
         "tbb.cpp", "-ltbb", header="oneapi/tbb/task_group.h", package="libtbb-dev"))),
     ("asio", on_workers(TASKS), program(peer(
@@ -54,3 +55,8 @@ def broken_demands(median):
             ours, theirs = median("pitsaw", case, "time"), median(other, case, "time")
             if theirs and ours > most * theirs:
                 yield f"{case} takes {ours / theirs:.2f} times as long as {other}; at most {most}"
+    delay, switches = median("pitsaw", "stolen_start-2", "delay"), median("pitsaw", "switches-4", "switches_per_task")
+    if delay and delay > 500 / 100:
+        yield f"a child begins {delay:.1f} ms after its spawn, while its worker computes for 500; at most a hundredth"
+    if switches and switches > 1.2:
+        yield f"a thread goes to sleep {switches:.2f} times for each small task; at most 1.2"

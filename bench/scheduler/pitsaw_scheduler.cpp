@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include <sys/resource.h>
+
 namespace ps = pitsaw;
 
 // pitsaw_scheduler CASE WORKERS: one round of a case, after one that warms up; prints `time UNIT VALUE`.
@@ -190,6 +192,58 @@ task run_timers() {
     co_return woken;
 }
 
+void compute_for(std::chrono::nanoseconds const how_long) {
+    auto const until = std::chrono::steady_clock::now() + how_long;
+    while (std::chrono::steady_clock::now() < until) {
+    }
+}
+
+/// How long after its spawn a child begins whose worker goes on to compute for half a second (SC2).
+ps::task<> run_stolen_start() {
+    std::chrono::steady_clock::time_point begun;
+    std::chrono::steady_clock::time_point spawned_at;
+    auto const child = [&]() -> ps::task<> {
+        begun = std::chrono::steady_clock::now();
+        co_return;
+    };
+    co_await ps::sleep(std::chrono::milliseconds(20)); // the others have gone to sleep
+    co_await ps::task_group::run([&](ps::task_group& group) -> ps::task<> {
+        spawned_at = std::chrono::steady_clock::now();
+        group.spawn_anywhere(child);
+        compute_for(std::chrono::milliseconds(500));
+        co_return;
+    });
+    std::printf("delay ms %.4f\n", std::chrono::duration<double, std::milli>(begun - spawned_at).count());
+}
+
+/// How often a thread goes to sleep for each of 2,000 tasks a second that take 5 us, anywhere (SC3).
+ps::task<> run_switches() {
+    constexpr int count = 4'000;
+    auto const child = []() -> ps::task<> {
+        compute_for(std::chrono::microseconds(5));
+        co_return;
+    };
+    rusage before{};
+    rusage after{};
+    co_await ps::task_group::run([&](ps::task_group& group) -> ps::task<> {
+        getrusage(RUSAGE_SELF, &before);
+        ps::interval every(std::chrono::microseconds(500));
+        for (int i = 0; i < count; ++i) {
+            (void)co_await every.tick();
+            group.spawn_anywhere(child);
+        }
+    });
+    getrusage(RUSAGE_SELF, &after);
+    std::printf("switches_per_task count %.3f\n",
+                static_cast<double>(after.ru_nvcsw - before.ru_nvcsw) / count);
+}
+
+struct told {
+    std::string_view name;
+    ps::task<> (*run)(); ///< prints its figures
+};
+constexpr std::array others{told{"stolen_start", run_stolen_start}, told{"switches", run_switches}};
+
 struct measured {
     std::string_view name;
     task (*run)();
@@ -209,11 +263,15 @@ constexpr std::array cases{
     measured{"timers", run_timers, sleepers, sleepers},
 };
 
-int measure(measured const& what, std::uint32_t const workers) {
+ps::runtime_options thieves(std::uint32_t const workers) {
     ps::runtime_options options;
     options.workers = workers;
     options.scheduling = ps::scheduling::stealing;
-    ps::runtime rt(options);
+    return options;
+}
+
+int measure(measured const& what, std::uint32_t const workers) {
+    ps::runtime rt(thieves(workers));
     double ns = 0;
     for (int round = 0; round < 2; ++round) {
         auto const begun = std::chrono::steady_clock::now();
@@ -231,8 +289,10 @@ int measure(measured const& what, std::uint32_t const workers) {
 
 int main(int const count, char** const arguments) {
     if (count != 3) return 2;
+    auto const workers = static_cast<std::uint32_t>(std::atoi(arguments[2]));
+    for (auto const& each : others)
+        if (each.name == arguments[1]) return ps::run(each.run(), thieves(workers));
     for (auto const& each : cases)
-        if (each.name == arguments[1])
-            return measure(each, static_cast<std::uint32_t>(std::atoi(arguments[2])));
+        if (each.name == arguments[1]) return measure(each, workers);
     return 2;
 }

@@ -63,6 +63,14 @@ class offer_queue {
         }
     }
 
+    /// How many were ever pushed, as far as is known.
+    [[nodiscard]] std::uint64_t pushed() const noexcept { return end_.load(std::memory_order_relaxed); }
+
+    /// Whether there is no more than one. A hint.
+    [[nodiscard]] bool is_small() const noexcept {
+        return end_.load(std::memory_order_relaxed) - begin_.load(std::memory_order_relaxed) <= 1;
+    }
+
     /// A hint, but after a seq_cst write of the caller's it sees each offer that was made before.
     [[nodiscard]] bool empty() const noexcept {
         return end_.load(std::memory_order_seq_cst) == begin_.load(std::memory_order_relaxed);

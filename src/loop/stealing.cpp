@@ -21,9 +21,37 @@ void stealing::enlist(sleeper& next) {
     next.lane().share(*this);
 }
 
-void stealing::offer(std::uint32_t const number, continuation& child) noexcept {
-    lay_open(places_[number], child);
-    wake_one();
+void stealing::offer(std::uint32_t const number, continuation& child, bool const is_next) noexcept {
+    auto& mine = places_[number];
+    lay_open(mine, child);
+    // seq_cst: with the end of a watch.
+    bool const is_watched = is_next && watchman_.load(std::memory_order_seq_cst) != nobody;
+    if (!is_watched || !mine.open.offers.is_small()) wake_one();
+}
+
+std::uint64_t stealing::offers_made() const noexcept {
+    std::uint64_t sum = 0;
+    for (auto const& each : places_) sum += each.open.offers.pushed();
+    return sum;
+}
+
+/// Before the last look of one that falls asleep: it keeps watch if nobody does and there were offers since.
+void stealing::take_the_watch(std::uint32_t const number) noexcept {
+    auto nobody_does = nobody;
+    // acquire: with the end of the watch before this one, for offers_seen_.
+    if (watchman_.load(std::memory_order_relaxed) != nobody ||
+        !watchman_.compare_exchange_strong(nobody_does, number, std::memory_order_acquire,
+                                           std::memory_order_relaxed))
+        return;
+    auto const made = offers_made();
+    bool const is_quiet = offers_seen_ == made;
+    offers_seen_ = made;
+    if (is_quiet) end_the_watch();
+}
+
+void stealing::end_the_watch() noexcept {
+    // seq_cst: with the look in offer(); a look at the rings follows. As a release: with take_the_watch().
+    watchman_.store(nobody, std::memory_order_seq_cst);
 }
 
 void stealing::lay_open(place& mine, continuation& child) noexcept {
@@ -110,6 +138,7 @@ bool stealing::find_or_fall_asleep(std::uint32_t const number, ready_levels& rea
         end_search();
         return true;
     }
+    take_the_watch(number);
     if (!idle_.fall_asleep(number, searches) || !is_open()) return false;
     if (idle_.rise(number) || idle_.begin_search()) {
         (void)steal(number, ready);
@@ -119,7 +148,15 @@ bool stealing::find_or_fall_asleep(std::uint32_t const number, ready_levels& rea
 }
 
 void stealing::rise(std::uint32_t const number, ready_levels& ready, bool const has_work) noexcept {
-    if (!idle_.rise(number)) return;
+    bool searches = idle_.rise(number);
+    if (keeps_watch(number)) {
+        end_the_watch();
+        if (!searches && is_open()) {
+            searches = !has_work && idle_.begin_search();
+            if (!searches) wake_one();
+        }
+    }
+    if (!searches) return;
     if (!has_work) (void)steal(number, ready);
     end_search();
 }

@@ -162,7 +162,7 @@ void worker::offer(continuation& to) noexcept {
     if (shared == nullptr)
         ready.push(to, resume_as::callback);
     else
-        shared->offer(number, to);
+        shared->offer(number, to, ready.empty());
 }
 
 void worker::resume_one() noexcept { resume(ready.pop()); }
@@ -211,7 +211,9 @@ void worker::poll_once(bool const may_wait) noexcept {
     if (shared != nullptr) [[unlikely]]
         sleeps = is_to_sleep_among_others(may_wait);
     if (sleeps) look_for_deadlock();
-    auto const until = sleeps && ready.empty() ? timers.next_wake() : time_point::min();
+    auto until = sleeps && ready.empty() ? timers.next_wake() : time_point::min();
+    if (shared != nullptr && sleeps && shared->keeps_watch(number)) [[unlikely]]
+        until = std::min(until, saturating_add(now(), stealing::watch));
     if (watchdog != nullptr) [[unlikely]]
         pulse_.rests();
     auto const count = driver_->poll(events_, until);

@@ -117,7 +117,10 @@ class idle_one final : public sleeper {
             bool const sleeps = ready.empty() && !all.find_or_fall_asleep(number, ready);
             if (sleeps) {
                 if (word_.fall_asleep()) {
-                    kernel_.sleep();
+                    if (all.keeps_watch(number))
+                        model::yield(); // that time passes
+                    else
+                        kernel_.sleep();
                     word_.rise();
                 }
                 (void)word_.take();
@@ -229,8 +232,52 @@ template <int Offers> void an_offer_finds_one_that_falls_asleep() {
     require(!all.is_open(), "nothing is left");
 }
 
-/// Two that sleep and two offers, each of which has to be taken while the other runs: the first that is woken
-/// wakes the second.
+/// Who offers would take it next, but computes on: nobody is woken, and who keeps watch has to find it. The
+/// first offer, which wakes the other, lets it keep watch.
+void a_lone_offer_is_found_by_who_keeps_watch() {
+    stealing all(2);
+    std::array<idle_one, 2> workers;
+    for (auto& each : workers) all.enlist(each);
+    std::array<offered, 2> made;
+    model::atomic<int> runs = 0;
+    workers[1].on_run = [&] {
+        runs.fetch_add(1, std::memory_order_relaxed);
+        runs.notify_all();
+    };
+    thread other([&] { workers[1].run(all, 1, 2); });
+    for (int i = 0; i < 2; ++i) {
+        made[static_cast<std::size_t>(i)].prepared = 1;
+        all.offer(0, made[static_cast<std::size_t>(i)], true);
+        for (int seen = runs.load(std::memory_order_relaxed); seen == i;
+             seen = runs.load(std::memory_order_relaxed))
+            runs.wait(seen, std::memory_order_relaxed);
+    }
+    other.join();
+    require(!all.is_open(), "nothing is left");
+}
+
+/// One keeps watch after the other: what the first has noted is the second's to read.
+void the_watch_goes_from_one_to_the_next() {
+    stealing all(2);
+    std::array<idle_one, 3> workers;
+    for (auto& each : workers) all.enlist(each);
+    offered made;
+    ready_levels taken;
+    all.offer(0, made);
+    require(all.take(0, taken), "it is there");
+    (void)taken.pop();
+    auto const sleeps_once = [&](std::uint32_t const number) {
+        ready_levels ready;
+        if (!all.find_or_fall_asleep(number, ready)) all.rise(number, ready, false);
+    };
+    thread one([&] { sleeps_once(1); });
+    thread other([&] { sleeps_once(2); });
+    one.join();
+    other.join();
+}
+
+/// Two that sleep and two offers, each of which has to be taken while the other runs: the first that is
+/// woken wakes the second.
 void the_first_that_is_woken_wakes_the_next() {
     stealing all(2);
     std::array<idle_one, 3> workers;
@@ -276,6 +323,8 @@ std::vector<explored> const protocols{
     {"two offers wake one", two_offers_wake_one, model::options::unbounded},
     {"an offer finds who falls asleep", an_offer_finds_one_that_falls_asleep<1>, 3},
     {"two offers find who falls asleep", an_offer_finds_one_that_falls_asleep<2>, 2},
+    {"who keeps watch finds a lone offer", a_lone_offer_is_found_by_who_keeps_watch, 2},
+    {"the watch goes on", the_watch_goes_from_one_to_the_next, model::options::unbounded},
     {"the first wakes the next", the_first_that_is_woken_wakes_the_next, 1},
 };
 
@@ -298,14 +347,15 @@ TEST(stealing, holds_in_every_interleaving) {
 TEST(stealing, each_memory_order_is_needed) {
     std::vector<std::function<void()>> all;
     for (auto const& each : protocols) all.push_back(each.body);
-    auto const found =
-        weaken_each(all, {"loop/offer_queue.hpp", "loop/idle_workers.hpp", "loop/injection_queue.hpp"},
-                    {.preemptions_max = 3, .executions_max = 20'000, .spurious_failures_max = 0});
+    auto const found = weaken_each(
+        all,
+        {"loop/offer_queue.hpp", "loop/idle_workers.hpp", "loop/injection_queue.hpp", "loop/stealing.cpp"},
+        {.preemptions_max = 3, .executions_max = 20'000, .spurious_failures_max = 0});
     EXPECT_EQ(found.failure, "");
     ASSERT_EQ(found.unnoticed.size(), 1U) << text_of(found);
     EXPECT_EQ(found.unnoticed[0].file, "loop/offer_queue.hpp");
     EXPECT_EQ(found.unnoticed[0].order, std::memory_order_acquire);
-    EXPECT_EQ(found.noticed, 11U) << text_of(found);
+    EXPECT_EQ(found.noticed, 14U) << text_of(found);
 }
 
 } // namespace

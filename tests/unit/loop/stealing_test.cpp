@@ -168,6 +168,42 @@ TEST(stealing, a_thief_takes_half_and_leaves_the_rest_of_it_open_to_others) {
         while (all.take(i, ready)) (void)ready.pop();
 }
 
+// SC3: what its own worker takes next would be gone when a thief comes.
+TEST(stealing, a_lone_offer_that_comes_next_wakes_nobody_while_somebody_keeps_watch) {
+    ps::stealing all;
+    std::array<noted_sleeper, 2> workers_of_it;
+    for (auto& each : workers_of_it) all.enlist(each);
+    auto const& thief = workers_of_it[1];
+    std::array<offered_by_hand, 4> made;
+    ps::ready_levels ready;
+    EXPECT_FALSE(all.find_or_fall_asleep(1, ready));
+    EXPECT_FALSE(all.keeps_watch(1)); // there were no offers
+    all.offer(0, made[0], true);
+    EXPECT_EQ(thief.wakes, 1);
+    all.rise(1, ready, false);
+    EXPECT_EQ(ready.pop().next, &made[0]);
+    EXPECT_FALSE(all.find_or_fall_asleep(1, ready));
+    EXPECT_TRUE(all.keeps_watch(1));
+    all.offer(0, made[1], true);
+    EXPECT_EQ(thief.wakes, 1);
+    EXPECT_TRUE(all.take(0, ready));
+    EXPECT_EQ(ready.pop().next, &made[1]);
+    all.offer(0, made[2], true);
+    EXPECT_EQ(thief.wakes, 1);
+    all.offer(0, made[3], true); // two: one is too many
+    EXPECT_EQ(thief.wakes, 2);
+    all.rise(1, ready, false);
+    EXPECT_FALSE(all.keeps_watch(1));
+    while (!ready.empty()) (void)ready.pop();
+    for (std::uint32_t i = 0; i < 2; ++i)
+        while (all.take(i, ready)) (void)ready.pop();
+    EXPECT_FALSE(all.find_or_fall_asleep(1, ready));
+    EXPECT_TRUE(all.keeps_watch(1));
+    all.rise(1, ready, false); // the time of a watch has passed, and nothing was offered
+    EXPECT_FALSE(all.find_or_fall_asleep(1, ready));
+    EXPECT_FALSE(all.keeps_watch(1));
+}
+
 TEST(stealing, one_that_was_woken_and_has_work_by_now_leaves_it_to_the_next) {
     ps::stealing all;
     std::array<noted_sleeper, 3> workers_of_it;
