@@ -4,6 +4,8 @@
 // toml++ 3.3 asserts, and under NDEBUG has the compiler assume, what a file may violate: "[$]". Neither here.
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_cast<void>(0)
+#include <pitsaw/executor/runtime.hpp>
+
 #include <toml++/toml.h>
 
 #include <fcntl.h>
@@ -243,6 +245,7 @@ void read_server(toml::table const& from, std::string_view file, config& into) {
         into.keys.emplace_back(std::move(each));
     }
     constexpr double gibibyte = 1 << 30;
+    reader.count("workers", into.workers, 0, pitsaw::runtime_options::workers_max);
     reader.count("connections_max", into.connections_max, 0, 1e6);
     reader.count("body_bytes_max", into.body_bytes_max, 1, 16 * gibibyte);
     reader.count("body_memory_bytes", into.body_memory_bytes, 4096, gibibyte);

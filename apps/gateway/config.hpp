@@ -44,6 +44,7 @@ struct provider_config {
 struct config {
     pitsaw::endpoint listen = pitsaw::endpoint::loopback(8080);
     std::vector<secret> keys;                               ///< of clients; none: whoever can connect is one
+    std::uint32_t workers = 1;                              ///< threads that serve; 0: one for each processor
     std::uint32_t connections_max = 0;                      ///< 0: as many as there are descriptors for
     std::uint64_t body_bytes_max = std::uint64_t{64} << 20; ///< of a request
     std::uint32_t body_memory_bytes = 256 << 10;            ///< of it; what is longer waits in a file

@@ -20,11 +20,42 @@ std::int64_t in_microseconds(pitsaw::duration value) {
 
 } // namespace
 
+void ledger::know(std::string_view const provider) {
+    std::scoped_lock const held(mutex_);
+    metrics_.know(provider);
+}
+
+void ledger::began() {
+    std::scoped_lock const held(mutex_);
+    metrics_.began();
+}
+
+void ledger::forgotten() {
+    std::scoped_lock const held(mutex_);
+    metrics_.forgotten();
+}
+
+std::uint64_t ledger::open() const {
+    std::scoped_lock const held(mutex_);
+    return metrics_.open();
+}
+
+std::string ledger::metrics_text(std::uint64_t const lines_dropped) const {
+    std::scoped_lock const held(mutex_);
+    return metrics_.text(lines_dropped + lines_lost_);
+}
+
+std::uint64_t ledger::count(call_facts const& call) {
+    std::scoped_lock const held(mutex_);
+    metrics_.ended(call);
+    return ++number_;
+}
+
 void ledger::ended(call_facts const& call) {
     ++lines_lost_; // until it is written
-    metrics_.ended(call);
+    auto const number = count(call);
     boost::json::object line{{"time", clock_()},
-                             {"call", ++number_},
+                             {"call", number},
                              {"route", call.route},
                              {"provider", call.provider},
                              {"model", call.model},

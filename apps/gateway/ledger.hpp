@@ -4,15 +4,20 @@
 #include <pitsaw/base/clock.hpp>
 #include <pitsaw/stop/inplace_stop_token.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace gateway {
 
-/// Where calls are written down, each exactly once: metrics, and a line of JSON.
+/// Where calls are written down, each exactly once: metrics, and a line of JSON with a number of its own.
+/// Lines of several workers may come in another order than their numbers.
+///
+/// Threads: any, and so has the sink to be. Errors: std::bad_alloc; what was counted before stays so.
 class ledger {
   public:
     using line_sink = std::function<void(std::string_view)>;
@@ -21,28 +26,33 @@ class ledger {
     ledger(line_sink lines, wall_clock clock) : lines_(std::move(lines)), clock_(clock) {}
     ledger(ledger&&) = delete;
 
-    void know(std::string_view provider) { metrics_.know(provider); }
-    void began() noexcept { metrics_.began(); }
+    void know(std::string_view provider);
+    void began();
     void ended(call_facts const& call);
     /// A request that did not become a call.
     void refused(std::string_view route, unsigned status);
-    void forgotten() noexcept { metrics_.forgotten(); }
-    /// Lines that there was no memory for.
-    [[nodiscard]] std::uint64_t lines_lost() const noexcept { return lines_lost_; }
-    [[nodiscard]] metrics const& counted() const noexcept { return metrics_; }
+    void forgotten();
+    /// Calls that have not ended.
+    [[nodiscard]] std::uint64_t open() const;
+    /// `lines_dropped`: by the sink, besides those that there was no memory for here.
+    [[nodiscard]] std::string metrics_text(std::uint64_t lines_dropped) const;
 
   private:
+    /// Counts it; returns its number.
+    [[nodiscard]] std::uint64_t count(call_facts const& call);
+
+    line_sink const lines_;
+    wall_clock const clock_;
+    std::atomic<std::uint64_t> lines_lost_ = 0;
+    mutable std::mutex mutex_; ///< of the rest; held for some map's lookups
     metrics metrics_;
-    line_sink lines_;
-    wall_clock clock_;
-    std::uint64_t number_ = 0; // of calls written down
-    std::uint64_t lines_lost_ = 0;
+    std::uint64_t number_ = 0; ///< of calls written down
 };
 
 /// A call from its head to its end, wherever that comes: its destructor writes it down.
 ///
-/// Lifetime: within the ledger's and on its worker. Stopping: a call that is stopped before its end has lost
-/// its client, or the gateway ends: the reason tells which.
+/// Lifetime: within the ledger's and on its worker. Stopping: a call that is stopped before its end has
+/// lost its client, or the gateway ends: the reason tells which.
 class call_record {
   public:
     /// `stop`: what stops the call.

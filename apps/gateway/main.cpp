@@ -17,7 +17,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace {
@@ -31,7 +33,8 @@ gateway::config load(std::string const& file) {
 
 /// A client in a call has a second descriptor for its provider, and the program a few.
 void make_room_for_connections(gateway::config& how) {
-    constexpr rlim_t own = 24, few = 100, connections_max = 1'000'000;
+    constexpr rlim_t few = 100, connections_max = 1'000'000;
+    auto const own = rlim_t{20} + 4 * how.workers;
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
     limit.rlim_cur = limit.rlim_max;
@@ -53,8 +56,11 @@ void make_room_for_connections(gateway::config& how) {
 /// its runtime.
 pitsaw::task<int> serve(gateway::config how, gateway::surroundings with, bool is_built_in) {
     auto const at = how.listen;
+    auto const workers = how.workers;
     gateway::gateway_service service(std::move(how), std::move(with));
-    auto listener = co_await pitsaw::tcp_listener::bind(at);
+    pitsaw::tcp_listener_options shared;
+    shared.reuse_port = workers > 1;
+    auto listener = co_await pitsaw::tcp_listener::bind(at, shared);
     if (!listener.has_value()) {
         std::fprintf(stderr, "gateway: cannot listen on %s: %s; --listen names another place\n",
                      at.to_string().c_str(), listener.error().message().c_str());
@@ -80,6 +86,11 @@ int main(int count, char** words) {
     std::string file, listen;
     bool only_check = false;
     program.add_option("--config", file, "a file like gateway.example.toml");
+    std::optional<std::uint32_t> workers;
+    program
+        .add_option("--workers", workers,
+                    "threads that serve, instead of the configuration's; 0: one for each processor")
+        ->check(CLI::Range(0U, pitsaw::runtime_options::workers_max));
     program.add_option("--listen", listen, "ADDRESS:PORT, instead of the configuration's");
     program.add_flag("--check", only_check, "read the configuration, say whether it is good, and end");
     CLI11_PARSE(program, count, words);
@@ -91,17 +102,21 @@ int main(int count, char** words) {
             if (!at) throw gateway::config_error("--listen: must be ADDRESS:PORT, as in 127.0.0.1:8080");
             how.listen = *at;
         }
+        if (workers) how.workers = *workers;
         if (only_check) {
             std::printf("the configuration is good\n");
             return 0;
         }
+        if (how.workers == 0) how.workers = std::max(1U, std::thread::hardware_concurrency());
         make_room_for_connections(how);
         std::signal(SIGPIPE, SIG_IGN); // a reader of the log may leave
         gateway::access_log log(how.access_log);
         gateway::surroundings with;
         with.log = [&log](std::string_view line) { log.write(line); };
         with.log_lines_dropped = [&log] { return log.dropped(); };
-        return pitsaw::run(serve(std::move(how), std::move(with), is_built_in));
+        pitsaw::runtime_options options;
+        options.workers = how.workers;
+        return pitsaw::run(serve(std::move(how), std::move(with), is_built_in), options);
     } catch (std::exception const& error) {
         std::fprintf(stderr, "gateway: %s\n", error.what());
         return 1;

@@ -52,9 +52,17 @@ class spooled_source final : public pitsaw::http::body_source {
 
 } // namespace
 
+bool spool::reserve(std::uint64_t const bytes) noexcept {
+    auto there = bytes_.load(std::memory_order_relaxed);
+    do {
+        if (bytes > bytes_max_ - there) return false;
+    } while (!bytes_.compare_exchange_weak(there, there + bytes, std::memory_order_relaxed));
+    return true;
+}
+
 spooled_body::~spooled_body() {
     if (file_ >= 0) ::close(file_);
-    spool_.bytes -= in_file_;
+    spool_.release(in_file_);
 }
 
 pitsaw::task<pitsaw::io_result<void>> spooled_body::append(std::span<std::byte const> const piece) {
@@ -62,10 +70,9 @@ pitsaw::task<pitsaw::io_result<void>> spooled_body::append(std::span<std::byte c
     if (piece.size() <= room) {
         memory_.append(reinterpret_cast<char const*>(piece.data()), piece.size());
     } else {
-        if (piece.size() > spool_.bytes_max - spool_.bytes)
+        if (!spool_.reserve(piece.size()))
             co_return std::unexpected(std::make_error_code(std::errc::no_space_on_device));
         in_file_ += piece.size(); // from now on: others append meanwhile
-        spool_.bytes += piece.size();
         co_await pitsaw::or_return(pitsaw::blocking([this, piece] { return write(piece); }));
     }
     size_ += piece.size();

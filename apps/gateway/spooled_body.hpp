@@ -3,20 +3,31 @@
 #include <pitsaw/io/result.hpp>
 #include <pitsaw/task/task.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace gateway {
 
-/// Where bodies wait that do not fit in memory, and how many bytes of all of them may.
-struct spool {
-    std::string folder;
-    std::uint64_t bytes_max;
-    std::uint64_t bytes = 0; ///< that are there now
+/// Where bodies wait that do not fit in memory, and how many bytes of all of them may. Threads: any.
+class spool {
+  public:
+    spool(std::string where, std::uint64_t bytes_max) : folder(std::move(where)), bytes_max_(bytes_max) {}
+
+    /// False: there is no room for so many bytes more.
+    [[nodiscard]] bool reserve(std::uint64_t bytes) noexcept;
+    void release(std::uint64_t bytes) noexcept { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+    std::string const folder;
+
+  private:
+    std::uint64_t const bytes_max_;
+    std::atomic<std::uint64_t> bytes_ = 0; ///< that are there now, or about to be; relaxed: a count
 };
 
 /// A request's body, kept until it is known who gets it: in memory up to a limit, then in a file without a

@@ -38,12 +38,13 @@ first_token_after = 0.05
 
 
 @contextlib.contextmanager
-def gateway(driver, config=""):
+def gateway(driver, config="", workers=1):
     """The program on a free port; gives (process, port)."""
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
         file.write(config)
         file.flush()
-        words = [GATEWAY, "--listen", "127.0.0.1:0"] + (["--config", file.name] if config else [])
+        words = [GATEWAY, "--listen", "127.0.0.1:0", "--workers", str(workers)]
+        words += ["--config", file.name] if config else []
         with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                               env={**os.environ, "PITSAW_DRIVER": driver}) as process:
             try:
@@ -60,11 +61,11 @@ def ask(port, body, path="/v1/chat/completions"):
 
 
 class Clients:
-    """The tests of one driver."""
-    driver = ""
+    """The tests of one driver and so many workers."""
+    driver, workers = "", 1
 
     def test_a_whole_answer(self):
-        with gateway(self.driver) as (_, port):
+        with gateway(self.driver, workers=self.workers) as (_, port):
             answer = json.load(ask(port, {"model": "mock", "messages": []}))
             self.assertEqual(answer["object"], "chat.completion")
             self.assertEqual(answer["usage"]["completion_tokens"], 32)
@@ -72,7 +73,7 @@ class Clients:
     def test_curl_gets_events_as_they_come(self):
         if not shutil.which("curl"):
             self.fail("this test needs curl")
-        with gateway(self.driver, SLOW) as (_, port):
+        with gateway(self.driver, SLOW, self.workers) as (_, port):
             words = ["curl", "-sSN", f"http://127.0.0.1:{port}/v1/chat/completions", "-d",
                      json.dumps({"model": "mock", "stream": True})]
             with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as curl:
@@ -85,7 +86,7 @@ class Clients:
             self.assertEqual(lines[-2], "data: [DONE]\n")
 
     def test_a_hundred_streams_end_whole_after_an_interrupt(self):
-        with gateway(self.driver, SLOW) as (process, port):
+        with gateway(self.driver, SLOW, self.workers) as (process, port):
             answers = [ask(port, {"model": "mock", "stream": True}) for _ in range(100)]
             process.send_signal(signal.SIGINT)
             for answer in answers:
@@ -93,7 +94,8 @@ class Clients:
             self.assertEqual(process.wait(10), 0)
 
     def test_a_second_interrupt_ends_it_at_once(self):
-        with gateway(self.driver, SLOW.replace("tokens_per_second = 20", "tokens_per_second = 0.1")) as (process, port):
+        slower = SLOW.replace("tokens_per_second = 20", "tokens_per_second = 0.1")
+        with gateway(self.driver, slower, self.workers) as (process, port):
             answer = ask(port, {"model": "mock", "stream": True})
             process.send_signal(signal.SIGINT)
             with self.assertRaises(subprocess.TimeoutExpired):
@@ -115,7 +117,7 @@ class Clients:
             self.assertEqual(process.wait(5), 0)
 
     def test_clients_that_leave_are_gone_from_its_books(self):
-        with gateway(self.driver, SLOW) as (_, port):
+        with gateway(self.driver, SLOW, self.workers) as (_, port):
             for number in range(50):
                 answer = ask(port, {"model": "mock", "stream": True})
                 if number % 2:
@@ -138,7 +140,7 @@ class Clients:
         threading.Thread(target=self.answer_one, args=(upstream,), daemon=True).start()
         config = f"""[server]\naccess_log = ""\n[[provider]]\nname = "up"\nmodels = ["m"]
 url = "http://127.0.0.1:{upstream.getsockname()[1]}/v1"\n"""
-        with upstream, gateway(self.driver, config) as (process, port):
+        with upstream, gateway(self.driver, config, self.workers) as (process, port):
             self.metrics(port)
             before = self.peak_memory(process.pid)
             image = "A" * (40 << 20)
@@ -179,7 +181,7 @@ url = "http://127.0.0.1:{upstream.getsockname()[1]}/v1"\n"""
             if fetched.returncode != 0 and "CI" not in os.environ:
                 self.skipTest("npm cannot fetch the package: " + fetched.stderr)
             self.assertEqual(fetched.returncode, 0, fetched.stderr)
-        with gateway(self.driver, SLOW) as (_, port):
+        with gateway(self.driver, SLOW, self.workers) as (_, port):
             done = subprocess.run(["node", "client.mjs", f"http://127.0.0.1:{port}/v1"], cwd=folder, timeout=60,
                                   capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stdout), (0, "all as it should be\n"), done.stderr)
@@ -191,6 +193,14 @@ class IoUring(Clients, unittest.TestCase):
 
 class Epoll(Clients, unittest.TestCase):
     driver = "epoll"
+
+
+class IoUringOnThree(Clients, unittest.TestCase):
+    driver, workers = "io_uring", 3
+
+
+class EpollOnThree(Clients, unittest.TestCase):
+    driver, workers = "epoll", 3
 
 
 if __name__ == "__main__":

@@ -20,11 +20,16 @@ std::uint64_t seeds() { return sim::seeds_from_environment(200); }
 /// The server looks after its client when a handler has run for 10 ms; the rest is the network's, twice.
 constexpr pitsaw::duration noticed_within = 12ms;
 
-/// A provider and a gateway before it, and what they have written down.
+/// A provider and a gateway before it, which has one worker or three, and what they have written down.
 class gateway_nodes {
   public:
     gateway_nodes(sim::world_options const& with, upstream_script does)
         : provider(std::move(does)), world(with) {}
+    [[nodiscard]] sim::node_options of_gateway() const {
+        sim::node_options options;
+        options.workers = world.seed() % 2 == 0 ? 1 : 3;
+        return options;
+    }
 
     scripted_upstream provider;
     std::vector<std::string> log;
@@ -32,7 +37,8 @@ class gateway_nodes {
     std::uint64_t open_calls = 0; ///< when the gateway ended
     sim::world world;
     sim::node& provider_node = world.service("provider", [this](sim::node&) { return serve_provider(); });
-    sim::node& gateway_node = world.service("gateway", [this](sim::node&) { return serve_gateway(); });
+    sim::node& gateway_node =
+        world.service("gateway", [this](sim::node&) { return serve_gateway(); }, of_gateway());
 
     [[nodiscard]] endpoint at() const { return gateway_node.at(8080); }
 
@@ -83,7 +89,9 @@ class gateway_nodes {
         with.clock = []() noexcept -> std::int64_t { return 0; };
         gateway::gateway_service service(how, std::move(with));
         last_look const at_the_end(*this, service);
-        auto listener = co_await pitsaw::or_return(pitsaw::tcp_listener::bind(endpoint::any(8080)));
+        pitsaw::tcp_listener_options shared;
+        shared.reuse_port = true;
+        auto listener = co_await pitsaw::or_return(pitsaw::tcp_listener::bind(endpoint::any(8080), shared));
         co_return co_await service.serve(std::move(listener));
     }
 
