@@ -52,6 +52,19 @@ inline result blocks(surroundings& at) {
         return {};
     });
 }
+/// A tree, each node of which owns something.
+inline computation<std::size_t> counts(surroundings& at, int const levels) {
+    counted_text const owned(at.values, "one that is too long for a string to keep within");
+    if (levels == 0) co_return owned->size();
+    auto const both = co_await fork_join(counts(at, levels - 1), counts(at, levels - 1));
+    auto const each = co_await fork_join(2, [&](std::size_t) { return counts(at, 0); });
+    co_return std::get<0>(both) + std::get<1>(both) + each.front() + each.back();
+}
+inline result computes(surroundings& at) {
+    auto const length = co_await compute(counts(at, 3));
+    if (length == 0) co_return std::unexpected(std::make_error_code(std::errc::io_error));
+    co_return {};
+}
 inline result all(surroundings& at) {
     auto const each = co_await when_all(soon(at), sleeps(at), sleep(2ms));
     co_return each.has_value() ? io_result<void>() : std::unexpected(each.error());

@@ -16,6 +16,7 @@ inline constexpr subject of_one_task[] = {
     {"yield", yields},
     {"checkpoint", passes_checkpoints},
     {"blocking", blocks},
+    {"compute", computes},
     {"when_all", all},
     {"when_any", any_first},
     {"when_any_in_the_other_order", any_last},
