@@ -8,7 +8,7 @@ void hand_over(pitsaw::task_group& group, pitsaw::lease lease, int number) {
 #ifdef PITSAW_COMPILE_FAIL
     group.spawn_anywhere([owned = std::move(lease)]() -> pitsaw::task<> { co_return; });
 #else
-    group.spawn_anywhere([number]() -> pitsaw::task<> { co_return (void)number; });
+    group.spawn_anywhere([number]() -> pitsaw::task<> { co_return (void) number; });
     (void)lease;
 #endif
     (void)number;
